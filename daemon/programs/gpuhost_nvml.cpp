@@ -2,6 +2,7 @@
 // gpuhost-nvml: describes the GPUs and their MIG instances, with facts that only NVIDIA's management library
 // (NVML) knows.
 // Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
+#include "daemon/base/hex.hpp"
 #include "daemon/base/json.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 namespace {
@@ -56,6 +58,9 @@ class Question {
     [[nodiscard]] Result<std::vector<NvmlGpu>> ask() const {
         unsigned count = 0;
         GPUHOST_CHECK(check("nvmlDeviceGetCount_v2", library_.device_count(&count)));
+        int cuda = 0;
+        if (library_.cuda_version(&cuda) != nvml::success || cuda < 0)
+            cuda = 0;
         std::vector<NvmlGpu> gpus;
         for (unsigned index = 0; index < count; ++index) {
             nvml::Device device = nullptr;
@@ -63,6 +68,7 @@ class Question {
             if (library_.device_by_index(index, &device) != nvml::success ||
                 library_.minor_number(device, &gpu.minor) != nvml::success)
                 continue;
+            gpu.cuda_version = static_cast<unsigned>(cuda);
             add_facts(device, gpu);
             if (const auto described = describe(device, gpu); !described)
                 gpu.problem = described.error().message;
@@ -94,6 +100,22 @@ class Question {
         int minor = 0;
         if (library_.compute_capability(device, &major, &minor) == nvml::success)
             gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
+        int mode = 0;
+        gpu.vgpu = library_.virtualization(device, &mode) == nvml::success && mode == nvml::virtual_gpu;
+        gpu.fabric = fabric_of(device);
+    }
+
+    /// Returns the cluster's UUID and the clique of a GPU behind NVLink switches; empty for other GPUs.
+    [[nodiscard]] std::string fabric_of(nvml::Device device) const {
+        nvml::FabricInfo info{};
+        if (library_.fabric(device, &info) != nvml::success || info.state != nvml::fabric_completed ||
+            info.status != nvml::success ||
+            std::all_of(std::begin(info.cluster), std::end(info.cluster), [](auto c) { return c == 0; }))
+            return {};
+        std::string uuid = base::to_hex(info.cluster);
+        for (const std::size_t dash : {8U, 13U, 18U, 23U})
+            uuid.insert(dash, 1, '-');
+        return uuid + "." + std::to_string(info.clique);
     }
 
     /// Returns the memory of a GPU in bytes; 0 if it is unknown.
@@ -109,6 +131,7 @@ class Question {
         if (error == nvml::not_supported || error == nvml::function_not_found)
             return {};
         GPUHOST_CHECK(check("nvmlDeviceGetMigMode", error));
+        gpu.mig_capable = true;
         gpu.split = mode == nvml::mig_enabled;
         return gpu.split ? add_instances(device, gpu) : Result<void>();
     }
@@ -147,7 +170,9 @@ class Question {
         if (const auto profile = profile_of(device, described.gpu_instance)) {
             described.graphics = std::find(graphics_profiles.begin(), graphics_profiles.end(), *profile) !=
                                  graphics_profiles.end();
-            described.profile = name_of(device, instance, *profile);
+            nvml::Attributes attributes{};
+            if (library_.attributes(instance, &attributes) == nvml::success)
+                add_attributes(attributes, *profile, memory_of(device), described);
         }
         return described;
     }
@@ -168,12 +193,21 @@ class Question {
         return std::nullopt;
     }
 
-    [[nodiscard]] std::string name_of(nvml::Device device, nvml::Device instance, unsigned profile) const {
-        nvml::Attributes attributes{};
-        if (library_.attributes(instance, &attributes) != nvml::success)
-            return {};
-        return runtime::mig_profile_name(profile, {attributes.gpu_slice_count, attributes.compute_slice_count,
-                                                   attributes.memory_size_mb, memory_of(device)});
+    /// `memory`: of the GPU, in bytes.
+    static void add_attributes(const nvml::Attributes& attributes, unsigned profile, std::uint64_t memory,
+                               NvmlInstance& instance) {
+        instance.profile =
+            runtime::mig_profile_name(profile, {attributes.gpu_slice_count, attributes.compute_slice_count,
+                                                attributes.memory_size_mb, memory});
+        instance.attributes = {static_cast<unsigned>(attributes.memory_size_mb),
+                               attributes.multiprocessor_count,
+                               attributes.gpu_slice_count,
+                               attributes.compute_slice_count,
+                               attributes.copy_engine_count,
+                               attributes.decoder_count,
+                               attributes.encoder_count,
+                               attributes.jpeg_count,
+                               attributes.ofa_count};
     }
 
     const NvmlLibrary& library_;

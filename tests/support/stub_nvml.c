@@ -11,6 +11,8 @@
 //                                      a MIG instance, with NVML's number of the profile
 //   broken DEVICE NUMBER               the error of all functions for MIG
 //   lost DEVICE                        the functions that describe the device fail
+//   fabric DEVICE CLIQUE               the device is in a network of NVLink switches
+//   vgpu DEVICE                        the device is a vGPU
 //   error NUMBER                       the error of nvmlInit
 //   hang, die, print TEXT              the behaviour of nvmlInit
 #include <stdio.h>
@@ -39,6 +41,8 @@ static int is_split[most_devices];
 static int given_devices = -1;
 static int broken[most_devices];
 static int is_lost[most_devices];
+static int is_vgpu[most_devices];
+static int cliques[most_devices]; /* plus 1; 0: in no fabric */
 
 static int behave(const char* word, const char* rest) {
     if (strcmp(word, "hang") == 0)
@@ -63,6 +67,10 @@ static int read_line(const char* line) {
         is_split[number] = 1;
     else if (sscanf(line, "lost %u", &number) == 1 && number < most_devices)
         is_lost[number] = 1;
+    else if (sscanf(line, "vgpu %u", &number) == 1 && number < most_devices)
+        is_vgpu[number] = 1;
+    else if (sscanf(line, "fabric %u %u", &number, &one.index) == 2 && number < most_devices)
+        cliques[number] = (int)one.index + 1;
     else if (sscanf(line, "broken %u %u", &number, &one.index) == 2 && number < most_devices)
         broken[number] = (int)one.index;
     else if (instance_count < most_instances &&
@@ -86,6 +94,8 @@ static int read_file(void) {
     memset(is_split, 0, sizeof is_split);
     memset(broken, 0, sizeof broken);
     memset(is_lost, 0, sizeof is_lost);
+    memset(is_vgpu, 0, sizeof is_vgpu);
+    memset(cliques, 0, sizeof cliques);
     while (result == success && fgets(line, sizeof line, file))
         result = read_line(line);
     fclose(file);
@@ -104,6 +114,11 @@ int nvmlShutdown(void) {
 int nvmlSystemGetDriverVersion(char* version, unsigned length) {
     snprintf(version, length, "%s", value_or("STUB_NVML_VERSION", ""));
     return 0;
+}
+
+int nvmlSystemGetCudaDriverVersion(int* version) {
+    *version = 12080;
+    return success;
 }
 
 static unsigned device_count(void) {
@@ -198,6 +213,30 @@ int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
 int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
     *major = 9;
     *minor = 0;
+    return state_of(device);
+}
+
+int nvmlDeviceGetVirtualizationMode(void* device, int* mode) {
+    *mode = index_of(device) < most_devices && is_vgpu[index_of(device)] ? 2 : 0;
+    return state_of(device);
+}
+
+/* Declared as in NVML's own header. */
+struct fabric_info {
+    unsigned char cluster[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+};
+
+int nvmlDeviceGetGpuFabricInfo(void* device, struct fabric_info* info) {
+    const int clique = index_of(device) < most_devices ? cliques[index_of(device)] : 0;
+    memset(info, 0, sizeof *info);
+    if (!clique)
+        return not_supported;
+    memset(info->cluster, 0xab, sizeof info->cluster);
+    info->clique = (unsigned)clique - 1;
+    info->state = 3;
     return state_of(device);
 }
 
@@ -338,6 +377,9 @@ int nvmlDeviceGetAttributes_v2(void* device, struct attributes* attributes) {
         return not_supported;
     attributes->gpu_slices = one->profile < 4 ? one->profile + 1 : one->profile == 4 ? 7 : 1;
     attributes->compute_slices = attributes->gpu_slices;
+    attributes->multiprocessors = 16 * attributes->gpu_slices;
+    attributes->copy = attributes->decoder = attributes->gpu_slices;
+    attributes->jpeg = attributes->ofa = one->profile == 7;
     for (unsigned i = 0; i < instance_count; ++i) /* a second compute instance shares the GPU instance */
         if (&instances[i] != one && instances[i].device == one->device &&
             instances[i].gpu_instance == one->gpu_instance)

@@ -7,7 +7,10 @@
 #include "daemon/runtime/inspect/trusted_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <unistd.h>
 
@@ -30,6 +33,7 @@ Result<unsigned> get_number(const Json& object, const char* key) {
 }
 
 constexpr std::int64_t largest_memory = std::int64_t{1} << 40U; ///< MiB
+constexpr std::int64_t largest_cuda = 1'000'000;
 constexpr std::size_t longest_text = 100;
 
 bool consists_of(const std::string& text, std::string_view more) {
@@ -50,6 +54,40 @@ bool is_line(const std::string& text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+/// The members of MigAttributes in the answer.
+constexpr std::array<std::pair<const char*, unsigned MigAttributes::*>, 9> attribute_names{{
+    {"memory_mib", &MigAttributes::memory_mib},
+    {"multiprocessors", &MigAttributes::multiprocessors},
+    {"gpu_slices", &MigAttributes::gpu_slices},
+    {"compute_slices", &MigAttributes::compute_slices},
+    {"copy_engines", &MigAttributes::copy_engines},
+    {"decoders", &MigAttributes::decoders},
+    {"encoders", &MigAttributes::encoders},
+    {"jpeg_engines", &MigAttributes::jpeg_engines},
+    {"ofa_engines", &MigAttributes::ofa_engines},
+}};
+
+Json to_json(const MigAttributes& attributes) {
+    Json object;
+    for (const auto& [name, member] : attribute_names)
+        object[name] = attributes.*member;
+    return object;
+}
+
+/// Reads the resources of a MIG device. They may be absent.
+Result<MigAttributes> read_attributes(const Json& value) {
+    MigAttributes attributes;
+    if (!value.is_object())
+        return attributes;
+    for (const auto& [name, member] : attribute_names) {
+        const std::int64_t number = base::int_or(value, name, 0);
+        if (number < 0 || number > std::numeric_limits<std::int32_t>::max())
+            return base::fail(Errc::BadContent, "NVML's answer has an invalid " + std::string(name));
+        attributes.*member = static_cast<unsigned>(number);
+    }
+    return attributes;
+}
+
 Result<NvmlInstance> read_instance(const Json& value) {
     NvmlInstance instance;
     GPUHOST_TRY(index, get_number(value, "index"));
@@ -61,12 +99,14 @@ Result<NvmlInstance> read_instance(const Json& value) {
     std::string profile = base::string_or(value, "profile", "");
     if (!consists_of(profile, ".+-"))
         return base::fail(Errc::BadContent, "NVML's answer has an invalid MIG profile");
+    GPUHOST_TRY(attributes, read_attributes(base::member(value, "attributes")));
     return NvmlInstance{index,
                         std::move(uuid),
                         gpu_instance,
                         compute_instance,
                         base::bool_or(value, "graphics", false),
-                        std::move(profile)};
+                        std::move(profile),
+                        attributes};
 }
 
 /// Reads what describes a GPU. Each member may be absent or empty.
@@ -75,8 +115,15 @@ Result<void> read_facts(const Json& value, NvmlGpu& gpu) {
     gpu.address = base::string_or(value, "address", "");
     gpu.model = base::string_or(value, "model", "");
     gpu.compute_capability = base::string_or(value, "compute_capability", "");
+    gpu.fabric = base::string_or(value, "fabric", "");
+    gpu.mig_capable = base::bool_or(value, "mig_capable", false);
+    gpu.vgpu = base::bool_or(value, "vgpu", false);
+    const std::int64_t cuda = base::int_or(value, "cuda_version", 0);
+    if (cuda < 0 || cuda > largest_cuda)
+        return base::fail(Errc::BadContent, "NVML's answer has an invalid cuda_version");
+    gpu.cuda_version = static_cast<unsigned>(cuda);
     if ((!gpu.uuid.empty() && !is_uuid(gpu.uuid, "GPU-")) || !consists_of(gpu.address, ":.") ||
-        !is_line(gpu.model) || !consists_of(gpu.compute_capability, "."))
+        !is_line(gpu.model) || !consists_of(gpu.compute_capability, ".") || !consists_of(gpu.fabric, "-."))
         return base::fail(Errc::BadContent, "NVML's answer has an invalid UUID, address or name of a GPU");
     if (!value.contains("memory_mib"))
         return {};
@@ -153,7 +200,8 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                                  {"gpu_instance", one.gpu_instance},
                                  {"compute_instance", one.compute_instance},
                                  {"graphics", one.graphics},
-                                 {"profile", one.profile}});
+                                 {"profile", one.profile},
+                                 {"attributes", to_json(one.attributes)}});
         list.push_back({{"minor", gpu.minor},
                         {"split", gpu.split},
                         {"instances", std::move(instances)},
@@ -162,7 +210,11 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                         {"address", gpu.address},
                         {"model", gpu.model},
                         {"memory_mib", gpu.memory_mib},
-                        {"compute_capability", gpu.compute_capability}});
+                        {"compute_capability", gpu.compute_capability},
+                        {"cuda_version", gpu.cuda_version},
+                        {"mig_capable", gpu.mig_capable},
+                        {"vgpu", gpu.vgpu},
+                        {"fabric", gpu.fabric}});
     }
     return {{"gpus", std::move(list)}};
 }

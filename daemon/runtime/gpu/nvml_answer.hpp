@@ -13,6 +13,20 @@
 
 namespace gpuhost::runtime {
 
+/// The resources of a MIG device.
+struct MigAttributes {
+    unsigned memory_mib = 0; ///< 0: all are unknown
+    unsigned multiprocessors = 0;
+    unsigned gpu_slices = 0;
+    unsigned compute_slices = 0;
+    unsigned copy_engines = 0;
+    unsigned decoders = 0;
+    unsigned encoders = 0;
+    unsigned jpeg_engines = 0;
+    unsigned ofa_engines = 0; ///< optical flow accelerators
+    friend bool operator==(const MigAttributes&, const MigAttributes&) = default;
+};
+
 /// A MIG device that a container can get: a compute instance in a GPU instance.
 struct NvmlInstance {
     unsigned index = 0; ///< index within its GPU; the indices may have gaps
@@ -21,6 +35,7 @@ struct NvmlInstance {
     unsigned compute_instance = 0;
     bool graphics = false; ///< supports graphics
     std::string profile;   ///< as NVIDIA writes it: "1g.10gb", "1g.5gb+me", "1c.3g.20gb"; empty: unknown
+    MigAttributes attributes{};
     friend bool operator==(const NvmlInstance&, const NvmlInstance&) = default;
 };
 
@@ -34,6 +49,10 @@ struct NvmlGpu {
     std::string model;              ///< "NVIDIA H100 80GB HBM3"
     std::uint64_t memory_mib = 0;   ///< 0: unknown
     std::string compute_capability; ///< "9.0"
+    unsigned cuda_version = 0;      ///< the latest that the driver supports: 12040 for CUDA 12.4; 0: unknown
+    bool mig_capable = false;       ///< the GPU can have MIG instances
+    bool vgpu = false;              ///< the GPU is a vGPU of a hypervisor
+    std::string fabric{};           ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 

@@ -32,6 +32,7 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
         return base::fail(Errc::NotFound, ::dlerror());
     NvmlLibrary loaded;
     find(library, "nvmlInit_v2", loaded.init_);
+    find(library, "nvmlSystemGetCudaDriverVersion", loaded.cuda_version);
     find(library, "nvmlDeviceGetCount_v2", loaded.device_count);
     find(library, "nvmlDeviceGetHandleByIndex_v2", loaded.device_by_index);
     find(library, "nvmlDeviceGetMinorNumber", loaded.minor_number);
@@ -41,6 +42,8 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     find(library, "nvmlDeviceGetMemoryInfo", loaded.memory);
     find(library, "nvmlDeviceGetCudaComputeCapability", loaded.compute_capability);
     find(library, "nvmlDeviceGetAttributes_v2", loaded.attributes);
+    find(library, "nvmlDeviceGetGpuFabricInfo", loaded.fabric);
+    find(library, "nvmlDeviceGetVirtualizationMode", loaded.virtualization);
     find(library, "nvmlDeviceGetMigMode", loaded.mig_mode);
     find(library, "nvmlDeviceGetMaxMigDeviceCount", loaded.max_mig_devices);
     find(library, "nvmlDeviceGetMigDeviceHandleByIndex", loaded.mig_device_by_index);

@@ -66,12 +66,22 @@ struct Attributes {
     unsigned long long memory_size_mb;
 };
 
+/// The place of a GPU in a network of NVLink switches.
+struct FabricInfo {
+    unsigned char cluster[16];
+    int status; ///< a return code, valid in the state fabric_completed
+    unsigned clique;
+    unsigned char state;
+};
+
 constexpr int success = 0;
 constexpr int invalid_argument = 2;
 constexpr int not_supported = 3;
 constexpr int not_found = 6;
 constexpr int function_not_found = 13;
 constexpr unsigned mig_enabled = 1;
+constexpr unsigned char fabric_completed = 3;
+constexpr int virtual_gpu = 2; ///< a virtualization mode: the GPU is a vGPU of a hypervisor
 
 } // namespace nvml
 
@@ -86,6 +96,7 @@ class NvmlLibrary {
     /// Returns an error as text: "nvmlInit_v2: Driver/library version mismatch".
     [[nodiscard]] std::string describe(const char* function, int error) const;
 
+    int (*cuda_version)(int*) = nullptr; ///< 12040: CUDA 12.4
     int (*device_count)(unsigned*) = nullptr;
     int (*device_by_index)(unsigned, nvml::Device*) = nullptr;
     int (*minor_number)(nvml::Device, unsigned*) = nullptr;
@@ -95,6 +106,8 @@ class NvmlLibrary {
     int (*memory)(nvml::Device, nvml::Memory*) = nullptr;
     int (*compute_capability)(nvml::Device, int* major, int* minor) = nullptr;
     int (*attributes)(nvml::Device, nvml::Attributes*) = nullptr; ///< of a MIG device
+    int (*fabric)(nvml::Device, nvml::FabricInfo*) = nullptr;
+    int (*virtualization)(nvml::Device, int* mode) = nullptr;
     /// Gets the present MIG mode, and the MIG mode after a reset of the GPU.
     int (*mig_mode)(nvml::Device, unsigned*, unsigned*) = nullptr;
     int (*max_mig_devices)(nvml::Device, unsigned*) = nullptr;

@@ -45,13 +45,18 @@ TEST(NvmlAnswer, LastLineIsReadBack) {
     const std::vector<NvmlGpu> gpus{
         {0,
          true,
-         {{3, "MIG-a1-b2", 5, 1, true, "1g.10gb+gfx"}, {4, "MIG-c", 6, 0, false, ""}},
+         {{3, "MIG-a1-b2", 5, 1, true, "1g.10gb+gfx", {9856, 16, 1, 2, 3, 4, 5, 6, 7}},
+          {4, "MIG-c", 6, 0, false, ""}},
          "",
          "GPU-a",
          "0000:06:00.0",
          "NVIDIA H100 80GB HBM3",
          81559,
-         "9.0"},
+         "9.0",
+         12040,
+         true,
+         true,
+         "ababab-1.7"},
         {7, false, {}, "GPU is lost", "", "", "", 0, ""}};
     const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
     ASSERT_TRUE(again);
@@ -87,6 +92,8 @@ TEST(NvmlAnswer, ErrorsAndInvalidAnswersFail) {
           std::string(R"({"gpus": [{"minor": 0, "address": "0000/06"}]})"),
           std::string(R"({"gpus": [{"minor": 0, "model": "a\nb"}]})"),
           std::string(R"({"gpus": [{"minor": 0, "compute_capability": "9 0"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "fabric": "a b"}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "cuda_version": -1}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": -1}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": "7"}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": 1099511627777}]})")}) {
