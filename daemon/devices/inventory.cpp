@@ -5,7 +5,10 @@
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <set>
+#include <utility>
 
 namespace gpuhost::devices {
 
@@ -46,12 +49,47 @@ Result<unsigned> number_of(const Json& object, std::string_view key) {
     return static_cast<unsigned>(number);
 }
 
+/// The members of Attributes in JSON.
+constexpr std::array<std::pair<const char*, unsigned Attributes::*>, 9> attribute_names{{
+    {"memory_mib", &Attributes::memory_mib},
+    {"multiprocessors", &Attributes::multiprocessors},
+    {"gpu_slices", &Attributes::gpu_slices},
+    {"compute_slices", &Attributes::compute_slices},
+    {"copy_engines", &Attributes::copy_engines},
+    {"decoders", &Attributes::decoders},
+    {"encoders", &Attributes::encoders},
+    {"jpeg_engines", &Attributes::jpeg_engines},
+    {"ofa_engines", &Attributes::ofa_engines},
+}};
+
+Json to_json(const Attributes& attributes) {
+    Json object;
+    for (const auto& [name, member] : attribute_names)
+        object[name] = attributes.*member;
+    return object;
+}
+
+/// Returns a member that is a number of 31 bits; 0 for any other.
+unsigned small_number(const Json& object, std::string_view key) {
+    const std::int64_t number = base::int_or(object, key, 0);
+    return number < 0 || number > std::numeric_limits<std::int32_t>::max() ? 0
+                                                                           : static_cast<unsigned>(number);
+}
+
+Attributes attributes_from_json(const Json& value) {
+    Attributes attributes;
+    for (const auto& [name, member] : attribute_names)
+        attributes.*member = small_number(value, name);
+    return attributes;
+}
+
 Json to_json(const Instance& instance) {
     return {{"uuid", instance.uuid},
             {"profile", instance.profile},
             {"index", instance.index},
             {"gpu_instance", instance.gpu_instance},
-            {"compute_instance", instance.compute_instance}};
+            {"compute_instance", instance.compute_instance},
+            {"attributes", to_json(instance.attributes)}};
 }
 
 Json to_json(const Gpu& gpu) {
@@ -67,7 +105,11 @@ Json to_json(const Gpu& gpu) {
             {"compute_capability", gpu.compute_capability},
             {"split", gpu.split},
             {"instances", std::move(instances)},
-            {"problem", gpu.problem}};
+            {"problem", gpu.problem},
+            {"pci_class", gpu.pci_class},
+            {"mig_capable", gpu.mig_capable},
+            {"vgpu", gpu.vgpu},
+            {"fabric", gpu.fabric}};
 }
 
 Result<Instance> instance_from_json(const Json& value) {
@@ -77,8 +119,12 @@ Result<Instance> instance_from_json(const Json& value) {
     GPUHOST_TRY(index, number_of(value, "index"));
     GPUHOST_TRY(gpu_instance, number_of(value, "gpu_instance"));
     GPUHOST_TRY(compute_instance, number_of(value, "compute_instance"));
-    return Instance{std::move(uuid), base::string_or(value, "profile", ""), index, gpu_instance,
-                    compute_instance};
+    return Instance{std::move(uuid),
+                    base::string_or(value, "profile", ""),
+                    index,
+                    gpu_instance,
+                    compute_instance,
+                    attributes_from_json(base::member(value, "attributes"))};
 }
 
 Result<Gpu> gpu_from_json(const Json& value) {
@@ -103,6 +149,10 @@ Result<Gpu> gpu_from_json(const Json& value) {
     gpu.compute_capability = base::string_or(value, "compute_capability", "");
     gpu.split = base::bool_or(value, "split", false);
     gpu.problem = base::string_or(value, "problem", "");
+    gpu.pci_class = base::string_or(value, "pci_class", "");
+    gpu.mig_capable = base::bool_or(value, "mig_capable", false);
+    gpu.vgpu = base::bool_or(value, "vgpu", false);
+    gpu.fabric = base::string_or(value, "fabric", "");
     for (const Json& element : base::list_of(value, "instances")) {
         GPUHOST_TRY(instance, instance_from_json(element));
         gpu.instances.push_back(std::move(instance));
@@ -111,6 +161,15 @@ Result<Gpu> gpu_from_json(const Json& value) {
 }
 
 } // namespace
+
+Json to_json(const HostFacts& host) {
+    return {{"driver", host.driver}, {"cuda_version", host.cuda_version}, {"machine", host.machine}};
+}
+
+HostFacts host_facts_from_json(const Json& value) {
+    return {base::string_or(value, "driver", ""), small_number(value, "cuda_version"),
+            base::string_or(value, "machine", "")};
+}
 
 Json to_json(const std::vector<Gpu>& gpus) {
     Json list = Json::array();

@@ -8,6 +8,12 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/health_rules.hpp \
     %D%/inventory.cpp \
     %D%/inventory.hpp \
+    %D%/label_group.cpp \
+    %D%/label_group.hpp \
+    %D%/labels.cpp \
+    %D%/labels.hpp \
+    %D%/mig_labels.cpp \
+    %D%/mig_labels.hpp \
     %D%/offer.cpp \
     %D%/offer.hpp \
     %D%/resources.cpp \

@@ -20,18 +20,39 @@ constexpr std::array strategies{std::pair{MigStrategy::none, std::string_view("n
                                 std::pair{MigStrategy::single, std::string_view("single")},
                                 std::pair{MigStrategy::mixed, std::string_view("mixed")}};
 
-} // namespace
+constexpr std::array label_modes{std::pair{LabelMode::no, std::string_view("no")},
+                                 std::pair{LabelMode::node, std::string_view("node")},
+                                 std::pair{LabelMode::nfd, std::string_view("nfd")}};
 
-std::string_view name_of(MigStrategy strategy) {
-    return std::find_if(strategies.begin(), strategies.end(),
-                        [&](const auto& one) { return one.first == strategy; })
+template <class Names, class Value>
+std::string_view name_in(const Names& names, Value value) {
+    return std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.first == value; })
         ->second;
 }
 
+template <class Names>
+auto value_in(const Names& names, std::string_view name) {
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](const auto& one) { return one.second == name; });
+    return found == names.end() ? std::nullopt : std::optional(found->first);
+}
+
+} // namespace
+
+std::string_view name_of(MigStrategy strategy) {
+    return name_in(strategies, strategy);
+}
+
 std::optional<MigStrategy> mig_strategy(std::string_view name) {
-    const auto* const found = std::find_if(strategies.begin(), strategies.end(),
-                                           [&](const auto& one) { return one.second == name; });
-    return found == strategies.end() ? std::nullopt : std::optional(found->first);
+    return value_in(strategies, name);
+}
+
+std::string_view name_of(LabelMode mode) {
+    return name_in(label_modes, mode);
+}
+
+std::optional<LabelMode> label_mode(std::string_view name) {
+    return value_in(label_modes, name);
 }
 
 std::string to_text(const Offer& offer) {
@@ -41,7 +62,10 @@ std::string to_text(const Offer& offer) {
                               {"mig_strategy", name_of(offer.mig)},
                               {"withdrawn", offer.withdrawn},
                               {"gpus", to_json(offer.gpus)},
-                              {"health", to_json(offer.health)}});
+                              {"health", to_json(offer.health)},
+                              {"host", to_json(offer.host)},
+                              {"labels", name_of(offer.labels)},
+                              {"taint_unhealthy", offer.taint_unhealthy}});
 }
 
 Result<Offer> parse_offer(std::string_view text) {
@@ -61,8 +85,15 @@ Result<Offer> parse_offer(std::string_view text) {
                           std::string(offer_path) + " has the unknown mig_strategy '" + strategy + "'");
     GPUHOST_TRY(gpus, gpus_from_json(base::member(document, "gpus")));
     GPUHOST_TRY(health, health_rules_from_json(base::member(document, "health")));
-    return Offer{std::move(id),   std::move(resource), *mig, base::string_or(document, "withdrawn", ""),
-                 std::move(gpus), std::move(health)};
+    return Offer{std::move(id),
+                 std::move(resource),
+                 *mig,
+                 base::string_or(document, "withdrawn", ""),
+                 std::move(gpus),
+                 std::move(health),
+                 host_facts_from_json(base::member(document, "host")),
+                 label_mode(base::string_or(document, "labels", "")).value_or(LabelMode::no),
+                 base::bool_or(document, "taint_unhealthy", false)};
 }
 
 std::string to_text(const Answer& answer) {

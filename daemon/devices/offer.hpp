@@ -4,7 +4,8 @@
 // what it serves.
 //
 //   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
-//            "withdrawn": "…", "gpus": to_json(gpus), "health": to_json(rules)}
+//            "withdrawn": "…", "gpus": to_json(gpus), "health": to_json(rules), "host": to_json(HostFacts),
+//            "labels": "node", "taint_unhealthy": false}
 //   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
 //            "error": ""}], "health": to_json(health)}
 #pragma once
@@ -33,6 +34,15 @@ enum class MigStrategy {
 [[nodiscard]] std::string_view name_of(MigStrategy strategy);
 [[nodiscard]] std::optional<MigStrategy> mig_strategy(std::string_view name);
 
+/// The writer of labels that describe the GPUs on the Node.
+enum class LabelMode {
+    no,
+    node, ///< gpuhost-cluster
+    nfd,  ///< Node Feature Discovery, from a file
+};
+[[nodiscard]] std::string_view name_of(LabelMode mode);
+[[nodiscard]] std::optional<LabelMode> label_mode(std::string_view name);
+
 struct Offer {
     std::string id;       ///< differs in each offer; the answer repeats it
     std::string resource; ///< of whole GPUs: "nvidia.com/gpu"
@@ -40,6 +50,9 @@ struct Offer {
     std::string withdrawn; ///< why no device may be allocated now; empty: they may be
     std::vector<Gpu> gpus;
     HealthRules health = {};
+    HostFacts host{};
+    LabelMode labels = LabelMode::no;
+    bool taint_unhealthy = false; ///< gpuhost-cluster taints the Node while a device is unhealthy
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 

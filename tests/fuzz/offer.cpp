@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses offers to gpuhost-devices and its answers, and derives the kubelet's resources.
+// Parses offers to gpuhost-devices and its answers; derives the kubelet's resources and the Node's labels.
+#include "daemon/devices/labels.hpp"
 #include "daemon/devices/resources.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -30,6 +31,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
         fuzz::require(again && *again == *offer, "an offer is its own normal form");
         for (const devices::Resource& resource : devices::resources_of(*offer))
             check(resource);
+        for (const auto& [name, value] : devices::labels_of(*offer))
+            fuzz::require(value.size() < 64 && !name.empty(), "Kubernetes takes the label's value");
     }
     if (const auto answer = devices::parse_answer(text)) {
         const auto again = devices::parse_answer(to_text(*answer));

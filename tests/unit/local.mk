@@ -79,6 +79,7 @@ $(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
 %C%_devices_tests_SOURCES = \
     %D%/devices/health/health_test.cpp \
     %D%/devices/health/kernel_line_test.cpp \
+    %D%/devices/labels_test.cpp \
     %D%/devices/offer_test.cpp \
     %D%/devices/plugin_test.cpp \
     %D%/devices/publish/component_test.cpp \
