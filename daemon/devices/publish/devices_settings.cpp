@@ -106,6 +106,11 @@ constexpr std::array keys{
                "errors of the driver that do not make a GPU unhealthy", "", xids_mistake},
     SettingKey{"Devices", "FatalXids", SettingType::Words, "", "",
                "errors of the driver that make a GPU unhealthy until a reboot or a clear", "", xids_mistake},
+    SettingKey{
+        "Devices", "Labels", SettingType::Choice, "node", "no node nfd",
+        "who labels the Node with facts of its GPUs: gpuhost-cluster, Node Feature Discovery or nobody"},
+    SettingKey{"Devices", "UnhealthyTaint", SettingType::Boolean, "no", "",
+               "let gpuhost-cluster taint the Node while a GPU is unhealthy"},
 };
 
 } // namespace
@@ -122,6 +127,8 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         mig_strategy(settings.string("Devices", "MigStrategy")).value_or(MigStrategy::none),
         xids_of(settings.words("Devices", "IgnoreXids")),
         xids_of(settings.words("Devices", "FatalXids")),
+        label_mode(settings.string("Devices", "Labels")).value_or(LabelMode::node),
+        settings.boolean("Devices", "UnhealthyTaint"),
         {}};
     if (const std::string why = resource_mistake(values.resource); !why.empty())
         values.mistake = "ResourceName=" + values.resource + " " + why;
@@ -140,6 +147,8 @@ Json to_json(const DevicesSettings& settings) {
             {"mig_strategy", name_of(settings.mig)},
             {"ignore_xids", settings.ignore_xids},
             {"fatal_xids", settings.fatal_xids},
+            {"labels", name_of(settings.labels)},
+            {"taint_unhealthy", settings.taint_unhealthy},
             {"mistake", settings.mistake}};
 }
 
@@ -152,6 +161,8 @@ DevicesSettings devices_settings_from_json(const Json& value) {
             mig_strategy(base::string_or(value, "mig_strategy", "none")).value_or(MigStrategy::none),
             rules.ignore_xids,
             rules.fatal_xids,
+            label_mode(base::string_or(value, "labels", "node")).value_or(LabelMode::node),
+            base::bool_or(value, "taint_unhealthy", false),
             base::string_or(value, "mistake", "")};
 }
 

@@ -19,6 +19,8 @@ struct DevicesSettings {
     MigStrategy mig = MigStrategy::none;
     std::vector<unsigned> ignore_xids;
     std::vector<unsigned> fatal_xids;
+    LabelMode labels = LabelMode::node;
+    bool taint_unhealthy = false; ///< UnhealthyTaint=
     /// Why a value can't be used; empty: all can.
     std::string mistake;
 };

@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/local_users.hpp"
+#include "daemon/devices/labels.hpp"
 
 #include <cerrno>
 #include <thread>
@@ -128,7 +129,25 @@ Result<std::string> write_offer(const Root& root, Offer offer) {
     return offer.id;
 }
 
+bool has_features(const Root& root, const Offer& offer) {
+    if (!offer.withdrawn.empty())
+        return true;
+    if (offer.labels != LabelMode::nfd)
+        return !root.exists(features_path);
+    return root.read(features_path, largest_offer).value_or("") == to_lines(labels_of(offer));
+}
+
+Result<void> write_features(const Root& root, const Offer& offer) {
+    if (has_features(root, offer))
+        return {};
+    if (offer.labels != LabelMode::nfd)
+        return root.remove(features_path);
+    GPUHOST_CHECK(root.make_directories(features_path.substr(0, features_path.rfind('/'))));
+    return root.write_atomic(features_path, to_lines(labels_of(offer)), 0644);
+}
+
 Result<void> remove_offer(const Root& root) {
+    GPUHOST_CHECK(root.remove(features_path));
     GPUHOST_CHECK(root.remove(offer_path));
     GPUHOST_CHECK(root.remove(record_path));
     return root.remove(registry_link);
@@ -178,6 +197,8 @@ Result<void> restore_offer(const Root& root, const std::string& staging) {
     if (!link.empty())
         GPUHOST_CHECK(root.symlink_atomic(link, registry_link));
     GPUHOST_CHECK(root.write_atomic(offer_path, text));
+    if (const auto offer = parse_offer(text))
+        GPUHOST_CHECK(write_features(root, *offer));
     const std::string record = base::string_or(*saved, "record", "");
     return record.empty() ? root.remove(record_path) : root.write_atomic(record_path, record);
 }

@@ -15,10 +15,25 @@ using runtime::NvmlGpu;
 
 namespace {
 
+constexpr std::size_t longest_machine = 100;
+
 std::optional<unsigned> numa_node(const Root& host, const std::string& address) {
     const auto line = host.read_line("/sys/bus/pci/devices/" + address + "/numa_node");
     const auto node = line ? base::parse_uint(*line) : std::nullopt; // "-1": the host has no such nodes
     return node && *node <= 0xffff ? std::optional(static_cast<unsigned>(*node)) : std::nullopt;
+}
+
+/// Returns the machine's product name, with printable characters only; empty if it is unknown.
+std::string machine_of(const Root& host) {
+    std::string name = host.read_line("/sys/class/dmi/id/product_name").value_or(std::string());
+    std::erase_if(name, [](char c) { return c < ' ' || c > '~'; });
+    name.resize(std::min(name.size(), longest_machine));
+    return name;
+}
+
+Attributes attributes_of(const runtime::MigAttributes& said) {
+    return {said.memory_mib, said.multiprocessors, said.gpu_slices,   said.compute_slices, said.copy_engines,
+            said.decoders,   said.encoders,        said.jpeg_engines, said.ofa_engines};
 }
 
 /// Returns true if the driver's files have a MIG instance of the GPU.
@@ -35,8 +50,12 @@ void add_reported(const NvmlGpu& reported, Gpu& gpu) {
     gpu.memory_mib = reported.memory_mib;
     gpu.compute_capability = reported.compute_capability;
     gpu.split = gpu.split || reported.split;
+    gpu.mig_capable = reported.mig_capable;
+    gpu.vgpu = reported.vgpu;
+    gpu.fabric = reported.fabric;
     for (const runtime::NvmlInstance& one : reported.instances)
-        gpu.instances.push_back({one.uuid, one.profile, one.index, one.gpu_instance, one.compute_instance});
+        gpu.instances.push_back({one.uuid, one.profile, one.index, one.gpu_instance, one.compute_instance,
+                                 attributes_of(one.attributes)});
     if (!reported.problem.empty())
         gpu.problem = "NVML: " + reported.problem;
     else if (reported.uuid.empty())
@@ -57,22 +76,28 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
     PresentGpus present;
     if (!reported)
         present.failure = reported.error().message;
+    present.host.driver = host.read_line("/sys/module/nvidia/version").value_or(std::string());
+    present.host.machine = machine_of(host);
     for (const runtime::Gpu& found : gpus) {
         Gpu gpu;
         gpu.uuid = found.uuid;
         gpu.address = found.address;
         gpu.minor = found.minor;
         gpu.numa = numa_node(host, found.address);
+        gpu.pci_class =
+            host.read_line("/sys/bus/pci/devices/" + found.address + "/class").value_or(std::string());
         gpu.split = has_instances(instances, found.minor);
         const NvmlGpu* said = nullptr;
         if (reported)
             for (const NvmlGpu& one : *reported)
                 if (one.minor == found.minor)
                     said = &one;
-        if (said != nullptr)
+        if (said != nullptr) {
             add_reported(*said, gpu);
-        else if (reported)
+            present.host.cuda_version = std::max(present.host.cuda_version, said->cuda_version);
+        } else if (reported) {
             gpu.problem = "NVML does not report the GPU";
+        }
         if (!gpu.problem.empty())
             present.problems.push_back("GPU " + gpu.address + ": " + gpu.problem);
         // Checks the UUIDs together with those of earlier GPUs.

@@ -13,6 +13,7 @@ namespace gpuhost::devices {
 
 struct PresentGpus {
     std::vector<Gpu> gpus;
+    HostFacts host{};
     /// Sentences about GPUs that are left out, or whose facts are incomplete.
     std::vector<std::string> problems;
     std::string failure; ///< why NVML describes no GPU; empty: it does

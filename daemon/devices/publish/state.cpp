@@ -28,7 +28,9 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd m
                                  Input{"resource", "ResourceName= has changed"},
                                  Input{"kubelet_root", "KubeletRoot= has changed"},
                                  Input{"mig_strategy", "MigStrategy= has changed"},
-                                 Input{"health", "IgnoreXids=, FatalXids= or marks of GPUs have changed"}};
+                                 Input{"health", "IgnoreXids=, FatalXids= or marks of GPUs have changed"},
+                                 Input{"labels", "Labels= has changed"},
+                                 Input{"taint_unhealthy", "UnhealthyTaint= has changed"}};
 
 /// Returns why an existing offer is outdated.
 Texts differences(const Json& observed, const std::string& driver) {
@@ -48,6 +50,8 @@ Texts differences(const Json& observed, const std::string& driver) {
     for (const auto& [key, changed] : input_names)
         if (base::member(inputs, key) != base::member(then, key))
             found.emplace_back(changed);
+    if (found.empty() && !base::bool_or(observed, "features", true))
+        found.emplace_back("the file of labels for Node Feature Discovery is outdated");
     if (std::string problem = base::string_or(record, "problem", ""); !problem.empty())
         found.push_back(std::move(problem));
     return found;
@@ -80,7 +84,9 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
             {"resource", settings.resource},
             {"kubelet_root", settings.kubelet_root},
             {"mig_strategy", name_of(settings.mig)},
-            {"health", to_json(health_rules(root, settings))}};
+            {"health", to_json(health_rules(root, settings))},
+            {"labels", name_of(settings.labels)},
+            {"taint_unhealthy", settings.taint_unhealthy}};
 }
 
 Json observe_devices(const Root& root, const DevicesSettings& settings) {
@@ -104,6 +110,7 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
         marked.push_back(mark.uuid);
     observed["marked"] = std::move(marked);
     observed["registry"] = has_registry(root, settings.kubelet_root);
+    observed["features"] = !offer || has_features(root, *offer);
     observed["running"] = is_served(root);
     observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();
     observed["others"] = settings.serve ? other_servers(root) : Texts();

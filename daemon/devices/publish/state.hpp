@@ -16,7 +16,7 @@ namespace gpuhost::devices {
 ///
 ///   {"driver": version, "gpuhost": version, "gpus": [PCI addresses], "instances": [MIG instances],
 ///    "resource": name, "kubelet_root": directory, "mig_strategy": name,
-///    "health": to_json(HealthRules)}
+///    "health": to_json(HealthRules), "labels": name, "taint_unhealthy": flag}
 [[nodiscard]] base::Json offer_inputs(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the following document. Never waits for a GPU or another process.
@@ -25,7 +25,7 @@ namespace gpuhost::devices {
 ///    "offer": {"id", "resource", "withdrawn", "gpus": number, "devices": [{"uuid", "address",
 ///    "instances": [{"uuid"}]}]} or null,
 ///    "exists": the file exists,
-///    "registry": has_registry(), "running": gpuhost-devices runs,
+///    "registry": has_registry(), "features": has_features(), "running": gpuhost-devices runs,
 ///    "answer": {"id", "resources": […]} or null, "others": other_servers(),
 ///    "marked": [UUIDs]}
 [[nodiscard]] base::Json observe_devices(const base::Root& root, const DevicesSettings& settings);

@@ -39,9 +39,17 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
     }
     GPUHOST_CHECK(make_registry(context.root, settings.kubelet_root));
     const std::size_t count = present.gpus.size();
-    GPUHOST_TRY(id,
-                write_offer(context.root, {"", settings.resource, settings.mig, std::move(present.failure),
-                                           std::move(present.gpus), health_rules(context.root, settings)}));
+    Offer offer{"",
+                settings.resource,
+                settings.mig,
+                std::move(present.failure),
+                std::move(present.gpus),
+                health_rules(context.root, settings),
+                std::move(present.host),
+                settings.labels,
+                settings.taint_unhealthy};
+    GPUHOST_TRY(id, write_offer(context.root, offer));
+    GPUHOST_CHECK(write_features(context.root, offer));
     record.id = id;
     GPUHOST_CHECK(write_offer_record(context.root, record));
     confirm_offer(context, id);

@@ -177,6 +177,47 @@ TEST_F(DevicesTest, NvmlCompletesTheDriversFiles) {
     EXPECT_EQ(twice.problems, Texts{"GPU 0000:07:00.0 is not offered: the list of GPUs has a UUID twice"});
 }
 
+TEST_F(DevicesTest, FactsForLabelsAreMerged) {
+    load();
+    host_.write("/sys/bus/pci/devices/0000:06:00.0/class", "0x030200\n");
+    host_.write("/sys/class/dmi/id/product_name", "DGX\x01H100\n");
+    runtime::NvmlGpu said;
+    said.cuda_version = 12040;
+    said.mig_capable = said.vgpu = true;
+    said.fabric = "a.1";
+    said.instances = {{0, "MIG-a", 3, 0, false, "1g.10gb", {9856, 16, 1, 2, 3, 4, 5, 6, 7}}};
+    const auto merged = merge_gpus(root_, runtime::read_gpus(root_), std::vector{said});
+    EXPECT_EQ(merged.host, (HostFacts{"550.163.01", 12040, "DGXH100"}));
+    const Gpu& gpu = merged.gpus.at(0);
+    EXPECT_EQ(gpu.pci_class, "0x030200");
+    EXPECT_TRUE(gpu.mig_capable && gpu.vgpu);
+    EXPECT_EQ(gpu.fabric, "a.1");
+    EXPECT_EQ(gpu.instances.at(0).attributes, (Attributes{9856, 16, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST_F(DevicesTest, LabelsForNfdFollowTheOffer) {
+    Offer offer{"", "nvidia.com/gpu", MigStrategy::none, "", {}, {}, {}, LabelMode::nfd};
+    offer.gpus.emplace_back().model = "H100";
+    ASSERT_TRUE(write_features(root_, offer));
+    const std::string text = root_.read(features_path, largest_offer).value();
+    EXPECT_NE(text.find("nvidia.com/gpu.product=H100\n"), std::string::npos) << text;
+    EXPECT_TRUE(has_features(root_, offer));
+    offer.withdrawn = "the driver is being replaced";
+    offer.gpus.clear();
+    ASSERT_TRUE(write_features(root_, offer));
+    EXPECT_EQ(root_.read(features_path, largest_offer).value(), text) << "withdrawn GPUs keep their labels";
+    offer.withdrawn.clear();
+    EXPECT_FALSE(has_features(root_, offer));
+    offer.labels = LabelMode::node;
+    EXPECT_FALSE(has_features(root_, offer));
+    ASSERT_TRUE(write_features(root_, offer));
+    EXPECT_FALSE(root_.exists(features_path));
+    offer.labels = LabelMode::nfd;
+    ASSERT_TRUE(write_features(root_, offer));
+    ASSERT_TRUE(remove_offer(root_));
+    EXPECT_FALSE(root_.exists(features_path));
+}
+
 TEST_F(DevicesTest, PlanFollowsSettingsAndHost) {
     EXPECT_TRUE(plan().steps.empty()) << "no driver";
     load();
