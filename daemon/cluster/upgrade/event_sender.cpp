@@ -29,15 +29,19 @@ EventSender::EventSender(Api& api, LogLine log_line)
     : api_(api), log_(std::move(log_line)), backoff_(first_wait, most_wait) {}
 
 void EventSender::send(const UpgradeNode& node, const UpgradeEvent& event) {
+    send(node.uid + " " + std::to_string(node.record.attempts) + " " + event.message,
+         upgrade_event(node, event, base::realtime_us()));
+}
+
+void EventSender::send(std::string text, base::Json event) {
     std::erase_if(sent_at_, [](const auto& one) { return now() >= one.second + same_text; });
-    std::string text = node.uid + " " + std::to_string(node.record.attempts) + " " + event.message;
     if (!sent_at_.emplace(text, now()).second)
         return;
     if (queue_.size() >= most_queued) { // keep the first, which may be in flight, and drop the second
         sent_at_.erase(queue_[1].text);
         queue_.erase(queue_.begin() + 1);
     }
-    queue_.push_back({std::move(text), upgrade_event(node, event, base::realtime_us())});
+    queue_.push_back({std::move(text), std::move(event)});
     if (!asks_ && !due_)
         create();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates the Kubernetes events of this host's upgrade, one at a time and in order. Retries while the server
-// is busy or not reachable. In one attempt of the upgrade, the same text is sent at most once in five
-// minutes. This protects the server if another client keeps undoing the host's changes.
+// Creates Kubernetes events about this host's Node, one at a time and in order. Retries while the server is
+// busy or not reachable. An event with the same key is sent at most once in five minutes. This protects the
+// server if another client keeps undoing the host's changes.
 #pragma once
 
 #include "daemon/cluster/kube/api.hpp"
@@ -26,7 +26,9 @@ class EventSender {
     EventSender& operator=(const EventSender&) = delete;
     ~EventSender() = default;
 
+    /// Sends an event of the upgrade. Its key has the attempt and the text.
     void send(const UpgradeNode& node, const UpgradeEvent& event);
+    void send(std::string key, base::Json event);
 
     [[nodiscard]] std::optional<Time> due() const { return due_; }
     void turn();

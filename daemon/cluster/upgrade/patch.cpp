@@ -103,22 +103,26 @@ UpgradePatch upgrade_patch(const Json& node, const UpgradeDecision& move) {
 }
 
 Json upgrade_event(const UpgradeNode& node, const UpgradeEvent& event, std::uint64_t now_us) {
+    return node_event(node.name, node.uid, "GPUDriverUpgrade", event, now_us);
+}
+
+Json node_event(const std::string& name, const std::string& uid, const std::string& reason,
+                const UpgradeEvent& event, std::uint64_t now_us) {
     static unsigned counter = 0; // makes the names of two events in one microsecond differ
     const std::string time = kube_time(now_us);
-    return {
-        {"apiVersion", "v1"},
-        {"kind", "Event"},
-        {"metadata",
-         {{"name", node.name.substr(0, 200) + "." + std::to_string(now_us) + "-" + std::to_string(++counter)},
-          {"namespace", "default"}}},
-        {"involvedObject", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node.name}, {"uid", node.uid}}},
-        {"reason", "GPUDriverUpgrade"},
-        {"message", shortened(event.message, most_event)},
-        {"type", event.warning ? "Warning" : "Normal"},
-        {"source", {{"component", "gpuhost-cluster"}, {"host", node.name}}},
-        {"firstTimestamp", time},
-        {"lastTimestamp", time},
-        {"count", 1}};
+    return {{"apiVersion", "v1"},
+            {"kind", "Event"},
+            {"metadata",
+             {{"name", name.substr(0, 200) + "." + std::to_string(now_us) + "-" + std::to_string(++counter)},
+              {"namespace", "default"}}},
+            {"involvedObject", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", name}, {"uid", uid}}},
+            {"reason", reason},
+            {"message", shortened(event.message, most_event)},
+            {"type", event.warning ? "Warning" : "Normal"},
+            {"source", {{"component", "gpuhost-cluster"}, {"host", name}}},
+            {"firstTimestamp", time},
+            {"lastTimestamp", time},
+            {"count", 1}};
 }
 
 } // namespace gpuhost::cluster

@@ -18,8 +18,12 @@ struct UpgradePatch {
 
 [[nodiscard]] UpgradePatch upgrade_patch(const base::Json& node, const UpgradeDecision& move);
 
-/// Returns an event about the Node, in namespace "default" like the kubelet's events. See
-/// https://kubernetes.io/docs/reference/kubernetes-api/core/event-v1/.
+/// Returns an event about the Node `name`, in namespace "default" like the kubelet's events. `reason` is one
+/// word in CamelCase. See https://kubernetes.io/docs/reference/kubernetes-api/core/event-v1/.
+[[nodiscard]] base::Json node_event(const std::string& name, const std::string& uid,
+                                    const std::string& reason, const UpgradeEvent& event,
+                                    std::uint64_t now_us);
+/// Returns an event with the reason of upgrades.
 [[nodiscard]] base::Json upgrade_event(const UpgradeNode& node, const UpgradeEvent& event,
                                        std::uint64_t now_us);
 
