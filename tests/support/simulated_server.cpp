@@ -70,10 +70,15 @@ void merge_conditions(Json& object, Json& patch) {
     for (const Json& condition : (*status)["conditions"]) {
         const auto same = std::find_if(merged.begin(), merged.end(),
                                        [&](const Json& one) { return one["type"] == condition["type"]; });
-        if (same != merged.end())
+        const bool is_there = same != merged.end();
+        if (condition.contains("$patch")) {
+            if (is_there)
+                merged.erase(same);
+        } else if (is_there) {
             *same = condition;
-        else
+        } else {
             merged.push_back(condition);
+        }
     }
     (*status)["conditions"] = std::move(merged);
 }

@@ -233,6 +233,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/kube/kubeconfig_test.cpp \
     %D%/cluster/kube/shortened_test.cpp \
     %D%/cluster/kubeconfigs.hpp \
+    %D%/cluster/node/gpu_labels_test.cpp \
     %D%/cluster/node/metrics_test.cpp \
     %D%/cluster/node/node_change_test.cpp \
     %D%/cluster/node/readiness_test.cpp \

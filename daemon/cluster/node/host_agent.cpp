@@ -22,6 +22,10 @@ constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
 /// The shortest time between heartbeats, even if another writer changes their times.
 constexpr Time between_beats{60'000};
+/// The time between two attempts to write labels of GPUs that the server refuses.
+constexpr Time between_refusals{600'000};
+constexpr unsigned forbidden = 403;
+constexpr unsigned invalid = 422;
 constexpr unsigned conflict = 409;
 constexpr unsigned most_conflicts = 3; ///< after so many conflicts in a row, the Node is listed again
 
@@ -65,6 +69,7 @@ void HostAgent::set_readiness(Readiness readiness) {
 
 void HostAgent::retry() {
     backoff_.reset();
+    labels_at_.reset();
     due_ = Time(0);
     watch_.retry();
 }
@@ -122,21 +127,40 @@ void HostAgent::write() {
     NodePatch patch = not_held(std::move(change.status));
     if (patch.body.is_null())
         patch.body = beat(std::move(change.heartbeat));
-    const bool status = !patch.body.is_null();
-    bool authored = false;
-    if (!status) {
+    Parts parts;
+    parts.status = !patch.body.is_null();
+    if (!parts.status) {
         patch = not_held(std::move(change.node));
         NodePatch other;
         if (author_ != nullptr)
             other = not_held({author_->change(node_)});
-        authored = !other.body.is_null();
-        if (authored)
+        parts.authored = !other.body.is_null();
+        if (parts.authored)
             patch = joined({std::move(patch), std::move(other)});
+    }
+    if (patch.body.is_null()) {
+        refusal_ = {};
+        patch = label_patch(std::move(change.labels));
+        parts.labels = !patch.body.is_null();
     }
     note_held();
     if (!patch.body.is_null())
-        return send(std::move(patch), status, authored);
-    refusal_ = {};
+        send(std::move(patch), parts);
+}
+
+/// Returns the patch of the labels if it may be written now. It is written after all others, so that its
+/// refusal stops none of them.
+NodePatch HostAgent::label_patch(NodePatch&& labels) {
+    if (labels.body.is_null()) {
+        label_refusal_ = {};
+        labels_at_.reset();
+        return {};
+    }
+    if (labels_at_ && now() < *labels_at_) {
+        held_until_ = std::min(held_until_.value_or(*labels_at_), *labels_at_);
+        return {};
+    }
+    return not_held({std::move(labels)});
 }
 
 /// Joins the patches that the damper allows now into one patch. Holds back each of the other patches
@@ -174,26 +198,62 @@ void HostAgent::note_held() {
          "': another client reverts this each time, so it is written less often: " + held_);
 }
 
-void HostAgent::send(NodePatch&& patch, bool status, bool authored) {
+void HostAgent::send(NodePatch&& patch, Parts parts) {
     writes_ = true;
-    (void)api_.patch("/api/v1/nodes/" + base::percent_encoded(name_) + (status ? "/status" : "") +
+    (void)api_.patch("/api/v1/nodes/" + base::percent_encoded(name_) + (parts.status ? "/status" : "") +
                          "?fieldManager=gpuhost",
-                     status ? PatchType::Strategic : PatchType::Merge, patch.body,
-                     [this, status, authored, patch](ApiAnswer&& answer) {
+                     parts.status ? PatchType::Strategic : PatchType::Merge, patch.body,
+                     [this, parts, patch, before = conditions_of(node_)](ApiAnswer&& answer) {
                          if (answer.done()) {
-                             if (status && patch.log_lines.empty())
-                                 beat_at_ = now();
-                             else
-                                 damper_.wrote(patch.body, now());
-                             for (const std::string& line : patch.log_lines)
-                                 log_("node '" + name_ + "': " + line);
-                         }
-                         if (answer.done() && authored)
-                             author_->written(answer.body);
-                         else if (authored && answer.status != 0 && answer.status != conflict)
+                             accepted(patch, parts, answer.body);
+                             if (parts.status && condition_changed_)
+                                 report_conditions(patch, before, answer.body);
+                         } else if (parts.authored && answer.status != 0 && answer.status != conflict) {
                              author_->refused(node_, answer.error);
+                         }
+                         if (is_refused(answer, parts))
+                             return act();
                          written(std::move(answer));
                      });
+}
+
+void HostAgent::accepted(const NodePatch& patch, const Parts& parts, const Json& node) {
+    if (parts.status && patch.log_lines.empty())
+        beat_at_ = now();
+    else
+        damper_.wrote(patch.body, now());
+    for (const std::string& line : patch.log_lines)
+        log_("node '" + name_ + "': " + line);
+    if (parts.authored)
+        author_->written(node);
+}
+
+/// Returns true if the server has refused the labels of the GPUs: they wait, and other writes continue.
+bool HostAgent::is_refused(const ApiAnswer& answer, const Parts& parts) {
+    if (!parts.labels || (answer.status != forbidden && answer.status != invalid))
+        return false;
+    writes_ = false;
+    if (answer.error.message != label_refusal_.message)
+        log_("can't write the labels of the GPUs to node '" + name_ + "': " + answer.error.message);
+    label_refusal_ = answer.error;
+    if (answer.status == forbidden)
+        label_refusal_.hint = "Apply the admission policies of this version: kubectl apply -f "
+                              "/usr/share/gpuhost/kubernetes/";
+    labels_at_ = now() + between_refusals;
+    return true;
+}
+
+/// `before`: the conditions when the patch was sent. The watch may have delivered the new ones since then.
+void HostAgent::report_conditions(const NodePatch& patch, const std::vector<Condition>& before,
+                                  const Json& node) {
+    for (const Json& one : base::list_of(base::member(patch.body, "status"), "conditions")) {
+        const Condition after{string_or(one, "type", ""), string_or(one, "status", ""),
+                              string_or(one, "reason", ""), string_or(one, "message", "")};
+        const auto former = std::find_if(before.begin(), before.end(),
+                                         [&](const Condition& c) { return c.type == after.type; });
+        if (!after.status.empty() && (former == before.end() || !(*former == after)))
+            condition_changed_(node, former == before.end() ? nullptr : &*former, after);
+    }
 }
 
 void HostAgent::written(ApiAnswer&& answer) {
@@ -230,10 +290,14 @@ Json HostAgent::document() const {
     Json conditions = Json::array();
     for (const Condition& condition : readiness_.conditions)
         conditions.push_back(to_json(condition));
+    if (readiness_.devices && readiness_.devices->health)
+        conditions.push_back(to_json(*readiness_.devices->health));
     Json published = Json::array();
     for (const Condition& condition : conditions_of(node_))
         published.push_back(to_json(condition));
     Error error = last_error_.message.empty() ? refusal_ : last_error_;
+    if (error.message.empty())
+        error = label_refusal_;
     if (error.message.empty() && !held_.empty())
         error = {base::Errc::Refused,
                  "another client reverts what gpuhost-cluster writes to the node: " + held_,

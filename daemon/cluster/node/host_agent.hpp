@@ -31,6 +31,10 @@ class NodeAuthor {
 class HostAgent {
   public:
     using LogLine = std::function<void(const std::string& line)>;
+    /// Receives the Node and a condition that the server has accepted. `before` is its former value on the
+    /// Node; null: it is new.
+    using ConditionChanged =
+        std::function<void(const base::Json& node, const Condition* before, const Condition& after)>;
 
     /// `node` is the name of the host's Node. `api` and `author` must outlive the agent; `author` may be
     /// null.
@@ -38,6 +42,7 @@ class HostAgent {
               NodeAuthor* author = nullptr);
 
     void set_readiness(Readiness readiness);
+    void on_condition(ConditionChanged handler) { condition_changed_ = std::move(handler); }
     /// Retries at once. Called when the credentials have changed.
     void retry();
 
@@ -55,7 +60,18 @@ class HostAgent {
     [[nodiscard]] NodePatch not_held(std::vector<NodePatch>&& patches);
     [[nodiscard]] base::Json beat(base::Json&& patch);
     void note_held();
-    void send(NodePatch&& patch, bool status, bool authored);
+    /// The parts of the Node that a patch changes.
+    struct Parts {
+        bool status = false;
+        bool authored = false; ///< includes the change of author_
+        bool labels = false;   ///< only the labels of the GPUs
+    };
+    void send(NodePatch&& patch, Parts parts);
+    void accepted(const NodePatch& patch, const Parts& parts, const base::Json& node);
+    [[nodiscard]] NodePatch label_patch(NodePatch&& labels);
+    [[nodiscard]] bool is_refused(const ApiAnswer& answer, const Parts& parts);
+    void report_conditions(const NodePatch& patch, const std::vector<Condition>& before,
+                           const base::Json& node);
     void written(ApiAnswer&& answer);
     void note(const base::Error& trouble);
     void act();
@@ -75,6 +91,10 @@ class HostAgent {
     std::optional<Time> due_;
     base::Error last_error_; ///< error of the connection
     base::Error refusal_;    ///< error of the last write
+    /// Why the server refused the labels of the GPUs, and when they are written again. Other writes continue.
+    base::Error label_refusal_;
+    std::optional<Time> labels_at_;
+    ConditionChanged condition_changed_;
     WriteDamper damper_;
     std::optional<Time> beat_at_;    ///< time of the last heartbeat
     std::optional<Time> held_until_; ///< when the first of the delayed patches may be written

@@ -3,6 +3,8 @@
 daemon_cluster_libcluster_a_SOURCES += \
     %D%/cluster_settings.cpp \
     %D%/cluster_settings.hpp \
+    %D%/gpu_labels.cpp \
+    %D%/gpu_labels.hpp \
     %D%/host_agent.cpp \
     %D%/host_agent.hpp \
     %D%/metrics.cpp \

@@ -4,6 +4,7 @@
 #include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
+#include "daemon/cluster/node/gpu_labels.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -18,6 +19,7 @@ using base::string_or;
 
 namespace {
 
+constexpr std::string_view unhealthy_taint = "gpuhost.io/gpu-unhealthy";
 constexpr const char* gpu_present = "nvidia.com/gpu.present"; ///< the GPU Operator's label
 
 /// Returns a patch that applies only to this version of the Node.
@@ -73,22 +75,58 @@ void change_label(std::vector<NodePatch>& patches, const Json& node, bool has_gp
     patches.push_back(std::move(patch));
 }
 
-void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready,
-                   const NodeDesired& desired) {
-    const std::vector<std::string> there = taints_of(node, desired);
-    const bool add = !ready && desired.taint_when_not_ready && !desired.taints.empty() && there.empty();
-    if (!add && (!ready || there.empty()))
+/// The taints that a patch writes, as a whole list.
+struct TaintChange {
+    Json taints; ///< an array
+    std::vector<std::string> log_lines;
+
+    void remove(const std::vector<std::string>& keys) {
+        Json kept = Json::array();
+        for (const Json& taint : taints)
+            if (!base::contains(keys, string_or(taint, "key", "")))
+                kept.push_back(taint);
+        taints = std::move(kept);
+    }
+    void add(std::string_view key) { taints.push_back({{"key", key}, {"effect", "NoSchedule"}}); }
+};
+
+void change_readiness_taints(TaintChange& change, const std::vector<std::string>& there, bool ready,
+                             const NodeDesired& desired) {
+    if (ready && !there.empty()) {
+        change.remove(there);
+        change.log_lines.push_back("the host is ready, so these taints are removed: " +
+                                   base::join(there, ", "));
+    } else if (!ready && desired.taint_when_not_ready && !desired.taints.empty() && there.empty()) {
+        change.add(desired.taints.front());
+        change.log_lines.push_back("taint " + desired.taints.front() +
+                                   ":NoSchedule, since the host is not ready");
+    }
+}
+
+void change_health_taint(TaintChange& change, bool wanted) {
+    const std::string key(unhealthy_taint);
+    const bool is_there = std::any_of(change.taints.begin(), change.taints.end(),
+                                      [&](const Json& taint) { return string_or(taint, "key", "") == key; });
+    if (wanted == is_there)
         return;
-    Json taints = Json::array();
-    for (const Json& taint : list_of(member(node, "spec"), "taints"))
-        if (!ready || !base::contains(desired.taints, string_or(taint, "key", "")))
-            taints.push_back(taint);
-    if (add)
-        taints.push_back({{"key", desired.taints.front()}, {"effect", "NoSchedule"}});
-    NodePatch patch{patch_of(node),
-                    {add ? "taint " + desired.taints.front() + ":NoSchedule, since the host is not ready"
-                         : "the host is ready, so these taints are removed: " + base::join(there, ", ")}};
-    patch.body["spec"]["taints"] = taints.empty() ? Json() : std::move(taints);
+    if (wanted)
+        change.add(key);
+    else
+        change.remove({key});
+    change.log_lines.push_back(wanted ? "taint " + key + ":NoSchedule, since a GPU is unhealthy"
+                                      : "taint " + key + " is removed");
+}
+
+void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready, const Readiness& readiness,
+                   const NodeDesired& desired) {
+    TaintChange change{list_of(member(node, "spec"), "taints"), {}};
+    change_readiness_taints(change, taints_of(node, desired), ready, desired);
+    if (readiness.devices && readiness.devices->tainted)
+        change_health_taint(change, *readiness.devices->tainted);
+    if (change.log_lines.empty())
+        return;
+    NodePatch patch{patch_of(node), std::move(change.log_lines)};
+    patch.body["spec"]["taints"] = change.taints.empty() ? Json() : std::move(change.taints);
     patches.push_back(std::move(patch));
 }
 
@@ -117,6 +155,13 @@ Json status_of(const Json& node, Json&& conditions) {
     return body;
 }
 
+std::vector<Condition> all_conditions(const Readiness& readiness) {
+    std::vector<Condition> all = readiness.conditions;
+    if (readiness.devices && readiness.devices->health)
+        all.push_back(*readiness.devices->health);
+    return all;
+}
+
 /// Adds patches for the changed conditions to `change`. One heartbeat renews all unchanged conditions in a
 /// single write.
 void change_conditions(NodeChange& change, const Json& node, const Readiness& readiness,
@@ -125,7 +170,7 @@ void change_conditions(NodeChange& change, const Json& node, const Readiness& re
     const std::vector<Condition> before = conditions_of(node);
     Json unchanged = Json::array();
     bool old = false;
-    for (const Condition& condition : readiness.conditions) {
+    for (const Condition& condition : all_conditions(readiness)) {
         const auto known = std::find_if(conditions.begin(), conditions.end(), [&](const Json& c) {
             return string_or(c, "type", "") == condition.type;
         });
@@ -140,6 +185,17 @@ void change_conditions(NodeChange& change, const Json& node, const Readiness& re
     }
     if (old)
         change.heartbeat = status_of(node, std::move(unchanged));
+}
+
+/// Removes the condition of the GPUs' health if the host no longer has one.
+void remove_health(NodeChange& change, const Json& node) {
+    const std::vector<Condition> before = conditions_of(node);
+    const std::string type(gpus_healthy);
+    if (std::none_of(before.begin(), before.end(), [&](const Condition& c) { return c.type == type; }))
+        return;
+    Json removal{{"type", type}, {"$patch", "delete"}};
+    change.status.push_back(
+        {status_of(node, Json::array({std::move(removal)})), {"condition " + type + " is removed"}});
 }
 
 } // namespace
@@ -175,9 +231,14 @@ NodeChange change_node(const Json& node, const Readiness& readiness, const NodeD
                        const std::string& now) {
     NodeChange change;
     change_conditions(change, node, readiness, now);
+    if (readiness.devices && !readiness.devices->health)
+        remove_health(change, node);
+    if (readiness.devices && readiness.devices->labels)
+        change.labels = gpu_label_patch(node, *readiness.devices->labels);
     if (readiness.gpus)
         change_label(change.node, node, *readiness.gpus > 0);
-    change_taints(change.node, node, is_ready(conditions_after(node, readiness), desired), desired);
+    change_taints(change.node, node, is_ready(conditions_after(node, readiness), desired), readiness,
+                  desired);
     return change;
 }
 

@@ -19,8 +19,7 @@ namespace {
 constexpr std::size_t most_message = 1024; ///< bytes of a condition's message; many clients read a Node
 
 Condition condition(std::string_view type, std::string_view status, std::string reason, std::string message) {
-    return {std::string(type), std::string(status), std::move(reason),
-            shortened(std::move(message), most_message)};
+    return make_condition(type, status, std::move(reason), std::move(message));
 }
 
 /// Converts "reboot-required" to the form of Kubernetes' reasons: "RebootRequired".
@@ -201,6 +200,12 @@ Condition images_condition(const Json& component) {
 
 } // namespace
 
+Condition make_condition(std::string_view type, std::string_view status, std::string reason,
+                         std::string message) {
+    return {std::string(type), std::string(status), std::move(reason),
+            shortened(std::move(message), most_message)};
+}
+
 const Condition* Readiness::find(std::string_view type) const {
     const auto found = std::find_if(conditions.begin(), conditions.end(),
                                     [type](const Condition& c) { return c.type == type; });
@@ -231,6 +236,8 @@ Readiness readiness_of(const Json& host) {
     const std::size_t count = gpus.is_array() ? gpus.size() : 0;
     if (gpus.is_array())
         made.gpus = count;
+    made.settled = state != "busy" && pending(member(components, "driver")).empty() &&
+                   pending(member(components, "devices")).empty();
     const Condition driver = driver_condition_of(host);
     // During an operation, report the driver only if it does not work, because a working driver may still
     // change. The state of the components that depend on it is known only after the operation.

@@ -33,7 +33,8 @@ class HostAgentTest : public ::testing::Test {
         server.forbids = [this](const http::Request& request) {
             const bool writes = request.method == "PATCH";
             patches += writes ? 1 : 0;
-            return writes && refuses;
+            return writes &&
+                   (refuses || (refuses_labels && request.body.find("gpu.product") != std::string::npos));
         };
         agent.emplace(*api, "gpu01", NodeDesired{{startup_taint}, true, {std::string(driver_ready)}},
                       [](const std::string&) {});
@@ -112,8 +113,77 @@ class HostAgentTest : public ::testing::Test {
     unsigned patches = 0;
     unsigned turns = 0;
     bool refuses = false;
+    bool refuses_labels = false; ///< as the admission policy of an older version does
     std::optional<HostAgent> agent;
 };
+
+constexpr const char* product = "nvidia.com/gpu.product";
+
+Readiness with_devices(const char* driver, const char* health, const char* reason) {
+    Readiness readiness;
+    readiness.conditions.push_back({std::string(driver_ready), driver, "Simulated", "it is simulated"});
+    readiness.devices.emplace();
+    readiness.devices->labels = std::map<std::string, std::string>{{product, "H100"}};
+    readiness.devices->health = make_condition(gpus_healthy, health, reason, reason);
+    readiness.devices->tainted = std::string(health) == "False";
+    return readiness;
+}
+
+TEST_F(HostAgentTest, LabelsAreWrittenOnceAndRemoved) {
+    agent->set_readiness(with_devices("True", "True", "Healthy"));
+    run(seconds(60));
+    EXPECT_EQ(server.find(node_path)->at("metadata")["labels"][product], "H100");
+    EXPECT_EQ(string_or(condition(gpus_healthy), "status", ""), "True");
+    const unsigned before = patches;
+    run(seconds(200));
+    EXPECT_EQ(patches, before) << "nothing changes";
+    Readiness gone = with_devices("True", "True", "Healthy");
+    gone.devices->labels->clear();
+    gone.devices->health.reset();
+    agent->set_readiness(std::move(gone));
+    run(seconds(20));
+    EXPECT_FALSE(server.find(node_path)->at("metadata")["labels"].contains(product));
+    EXPECT_TRUE(condition(gpus_healthy).is_null()) << "a host that offers no GPU has no such condition";
+}
+
+TEST_F(HostAgentTest, RefusedLabelsDelayNothingElse) {
+    refuses_labels = true;
+    agent->set_readiness(with_devices("False", "True", "Healthy"));
+    run(seconds(60));
+    EXPECT_TRUE(is_tainted());
+    EXPECT_NE(base::dump(agent->document()).find("admission policies of this version"), std::string::npos);
+    const unsigned before = patches;
+    agent->set_readiness(with_devices("True", "True", "Healthy"));
+    run(seconds(5));
+    EXPECT_FALSE(is_tainted()) << "the taint is removed at once";
+    run(seconds(240));
+    EXPECT_LE(patches, before + 4) << "labels are not tried again within ten minutes";
+    refuses_labels = false;
+    run(seconds(600));
+    EXPECT_EQ(server.find(node_path)->at("metadata")["labels"][product], "H100");
+    EXPECT_TRUE(agent->document()["error"].is_null());
+}
+
+TEST_F(HostAgentTest, ChangedHealthIsReportedWithTaint) {
+    std::vector<std::string> reported;
+    agent->on_condition([&](const Json& node, const Condition* before, const Condition& after) {
+        EXPECT_TRUE(node.contains("metadata"));
+        if (after.type == gpus_healthy)
+            reported.push_back((before == nullptr ? "" : before->status) + ">" + after.status);
+    });
+    const auto taints = [&] {
+        return base::dump(base::member(server.find(node_path)->at("spec"), "taints"));
+    };
+    agent->set_readiness(with_devices("True", "True", "Healthy"));
+    run(seconds(20));
+    agent->set_readiness(with_devices("True", "False", "RebootRequired"));
+    run(seconds(20));
+    EXPECT_NE(taints().find("gpuhost.io/gpu-unhealthy"), std::string::npos);
+    agent->set_readiness(with_devices("True", "True", "Healthy"));
+    run(seconds(20));
+    EXPECT_EQ(taints().find("gpuhost.io/gpu-unhealthy"), std::string::npos);
+    EXPECT_EQ(reported, (std::vector<std::string>{">True", "True>False", "False>True"}));
+}
 
 TEST_F(HostAgentTest, ContestedConditionDoesNotDelayAnother) {
     set_readiness("True", "True");
