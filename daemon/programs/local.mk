@@ -29,14 +29,18 @@ gpuhost_cluster_SOURCES = \
     %D%/gpuhost_cluster/daemon_observer.hpp \
     %D%/gpuhost_cluster/desired_publisher.cpp \
     %D%/gpuhost_cluster/desired_publisher.hpp \
+    %D%/gpuhost_cluster/device_files.cpp \
+    %D%/gpuhost_cluster/device_files.hpp \
     %D%/gpuhost_cluster/fleet.cpp \
     %D%/gpuhost_cluster/fleet.hpp \
     %D%/gpuhost_cluster/host.cpp \
     %D%/gpuhost_cluster/host.hpp \
     %D%/gpuhost_cluster/main.cpp \
+    %D%/gpuhost_cluster/node_devices.cpp \
+    %D%/gpuhost_cluster/node_devices.hpp \
     %D%/gpuhost_cluster/program.cpp \
     %D%/gpuhost_cluster/program.hpp
-gpuhost_cluster_LDADD = $(cluster_libs) $(metrics_libs) $(client_libs) $(host_libs)
+gpuhost_cluster_LDADD = daemon/devices/libdevices.a $(cluster_libs) $(metrics_libs) $(client_libs) $(host_libs)
 
 sbin_PROGRAMS += gpuhost-devices
 gpuhost_devices_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)

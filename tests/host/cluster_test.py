@@ -13,7 +13,7 @@ import time
 
 import tap
 from cluster_site import READY, Site
-from fake_api import CONFIG_MAPS, LEASES, NODES, REQUESTS, FakeApi, Prometheus, Proxy
+from fake_api import CONFIG_MAPS, EVENTS, LEASES, NODES, REQUESTS, FakeApi, Prometheus, Proxy
 from fake_host import NEW, OLD, read, write
 from programs import environment, run
 
@@ -105,6 +105,53 @@ def check_refusals(t, site):
         api.cut()
         before = api.watches()
         site.eventually(t, lambda: api.watches() >= before + 2, f"a watch is opened again after status {status}")
+
+
+OFFER, ANSWER = "/run/gpuhost/devices/offer.json", "/run/gpuhost-devices/answer.json"
+PRODUCT, UNHEALTHY = "nvidia.com/gpu.product", "gpuhost.io/gpu-unhealthy"
+GPUS = [{"uuid": f"GPU-{number}", "address": f"0000:0{number}:00.0", "minor": number, "model": "NVIDIA H100 80GB HBM3", "pci_class": "0x030200"} for number in (1, 2)]
+
+
+def replace(host, path, document):
+    """Replaces a file as gpuhostd and gpuhost-devices do."""
+    os.makedirs(os.path.dirname(host.path(path)), exist_ok=True)
+    write(host.path(path) + ".new", json.dumps(document))
+    os.rename(host.path(path) + ".new", host.path(path))
+
+
+def check_devices(t, site):
+    """An offer and its answer, as gpuhostd and gpuhost-devices write them."""
+    api, host = site.api, site.host
+    labels = lambda: api.node()["metadata"]["labels"]  # noqa: E731
+    health = lambda: api.conditions().get("GPUsHealthy")  # noqa: E731
+    offered = {"version": 1, "id": "1", "resource": "nvidia.com/gpu", "mig_strategy": "none", "withdrawn": "", "gpus": GPUS,
+               "host": {"driver": "550.163.01", "cuda_version": 12040, "machine": "DGXH100"}, "labels": "node", "taint_unhealthy": True}
+    replace(host, OFFER, offered)
+    site.eventually(t, lambda: labels().get("nvidia.com/gpu.count") == "2", "an offer labels the Node", 60)
+    t.equal((labels()[PRODUCT], labels()["nvidia.com/cuda.driver-version.full"], labels()["nvidia.com/gpu.machine"]),
+            ("NVIDIA-H100-80GB-HBM3", "550.163.01", "DGXH100"), "labels describe GPUs, driver and machine")
+    t.ok(PRODUCT in api.node()["metadata"]["annotations"]["gpuhost.io/gpu-labels"].split(","), "an annotation lists the labels")
+    replace(host, ANSWER, {"id": "1", "resources": [], "health": []})
+    site.eventually(t, lambda: health() == ("True", "Healthy"), "an answer makes the condition GPUsHealthy True", 60)
+    before = len(api.calls)
+    replace(host, OFFER, offered | {"id": "2"})
+    time.sleep(2)
+    t.equal(len(api.calls), before, "an equal offer causes no request")
+    sick = {"uuid": "GPU-2", "state": "unhealthy", "recovery": "reboot", "reason": "Xid 79", "xid": 79, "since_us": 1}
+    replace(host, ANSWER, {"id": "2", "resources": [], "health": [sick]})
+    site.eventually(t, lambda: health() == ("False", "RebootRequired") and UNHEALTHY in api.taints(), "an unhealthy GPU changes condition and taint")
+    replace(host, ANSWER, {"id": "2", "resources": [], "health": []})
+    site.eventually(t, lambda: health() == ("True", "Healthy") and UNHEALTHY not in api.taints(), "a healthy GPU changes both back")
+    site.eventually(t, lambda: [one["type"] for one in api.objects[EVENTS].values() if one["reason"] == "GPUHealth"] == ["Warning", "Normal"],
+                    "both changes are events")
+    replace(host, OFFER, offered | {"id": "3", "gpus": GPUS[:1], "withdrawn": "the driver is being replaced"})
+    time.sleep(1)
+    t.equal(labels()["nvidia.com/gpu.count"], "2", "withdrawn GPUs keep their labels")
+    os.unlink(host.path(OFFER))
+    site.eventually(t, lambda: PRODUCT not in labels() and health() is None, "without an offer labels and condition are removed")
+    t.ok(labels()["nvidia.com/gpu.present"] == "true" and "gpuhost.io/gpu-labels" not in api.node()["metadata"]["annotations"],
+         "other labels stay", labels())
+    os.unlink(host.path(ANSWER))
 
 
 def check_conflict(t, site):
@@ -494,7 +541,7 @@ def main():
     t = tap.Tap()
     site = Site()
     try:
-        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_example, check_gate,
+        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_devices, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_example, check_gate,
                       check_check, check_join, check_renewal, check_leave):
             check(t, site)
         if t.failed:

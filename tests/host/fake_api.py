@@ -36,7 +36,7 @@ def merged(old, patch, lists=None):
             by = lists[key]
             kept = [one for one in new.get(key, []) if one.get(by) not in [changed[by] for changed in value]]
             before = {one[by]: one for one in new.get(key, [])}
-            new[key] = kept + [merged(before.get(changed[by], {}), changed) for changed in value]
+            new[key] = kept + [merged(before.get(changed[by], {}), changed) for changed in value if changed.get("$patch") != "delete"]
         else:
             new[key] = merged(new.get(key), value, lists)
     return new

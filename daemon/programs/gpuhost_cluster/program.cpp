@@ -5,6 +5,7 @@
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/cluster/node/metrics.hpp"
 #include "daemon/cluster/node/metrics_socket.hpp"
+#include "daemon/cluster/upgrade/patch.hpp"
 #include "daemon/host/notify.hpp"
 
 #include <algorithm>
@@ -85,7 +86,8 @@ ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daem
     : root_(root), daemon_(daemon), api_(api), loaded_(settings),
       settings_(cluster::cluster_settings(settings)), status_(status),
       policy_file_(root, cluster::policy_status_file), metrics_file_(root, cluster::metrics_file),
-      refresh_at_(cluster::now() + between_stats), policy_(api, &root, log_line), desired_(daemon, log_line),
+      refresh_at_(cluster::now() + between_stats), devices_(root), health_events_(api, log_line),
+      policy_(api, &root, log_line), desired_(daemon, log_line),
       observer_(
           daemon, [this](const DaemonState& state) { return host_ ? host_->wants(state) : std::nullopt; },
           [this](const DaemonState& state) { on_observed(state); }),
@@ -97,6 +99,8 @@ ClusterProgram::ClusterProgram(const base::Root& root, client::AsyncClient& daem
           upgrade_.emplace(api, node, *host_, log_line);
           return &*upgrade_;
       }()) {
+    agent_.on_condition([this](const Json& of, const cluster::Condition* before,
+                               const cluster::Condition& after) { send_health(of, before, after); });
     if (renews)
         renewal_.emplace(root, api, node);
     if (settings_.candidate) {
@@ -117,6 +121,7 @@ Result<void> ClusterProgram::run() {
     host::notify::ready("");
     while (!outdated_) {
         observe();
+        see_devices();
         turn();
         refresh();
         report();
@@ -170,7 +175,45 @@ void ClusterProgram::turn() {
     if (upgrade_)
         upgrade_->turn();
     agent_.turn();
+    health_events_.turn();
     publish_desired();
+}
+
+void ClusterProgram::see_devices() {
+    if (!devices_.changed())
+        return;
+    devices_.refresh();
+    publish();
+    if (!devices_.facts().offer) // whether this is final depends on what gpuhostd has left to do
+        observe_soon();
+}
+
+/// Observes gpuhostd as soon as the last observation allows.
+void ClusterProgram::observe_soon() {
+    observe_at_ = std::min(observe_at_, std::max(cluster::now(), observed_at_ + between_polls));
+}
+
+/// Passes what the Node must show to the agent, once gpuhostd has answered or is known to be down.
+void ClusterProgram::publish() {
+    if (!observed_)
+        return;
+    cluster::Readiness readiness = readiness_;
+    readiness.devices = node_devices(devices_.facts(), readiness.settled);
+    agent_.set_readiness(std::move(readiness));
+}
+
+/// Creates an event when a GPU becomes unhealthy, when others do, and when all are healthy again.
+void ClusterProgram::send_health(const Json& node, const cluster::Condition* before,
+                                 const cluster::Condition& after) {
+    const bool unhealthy = after.status == "False";
+    if (after.type != cluster::gpus_healthy ||
+        !(unhealthy || (after.status == "True" && before != nullptr && before->status == "False")))
+        return;
+    const Json& metadata = base::member(node, "metadata");
+    const std::string uid = base::string_or(metadata, "uid", "");
+    health_events_.send(uid + " " + after.message,
+                        cluster::node_event(base::string_or(metadata, "name", ""), uid, "GPUHealth",
+                                            {unhealthy, after.message}, base::realtime_us()));
 }
 
 /// Sends the cluster's desired state to gpuhostd, unless the policy has problems or an upgrade is in
@@ -197,7 +240,8 @@ Time ClusterProgram::next() const {
     for (const auto& due :
          {agent_.due(), policy_.due(), desired_.due(), renewal_ ? renewal_->due() : std::nullopt,
           host_ ? host_->due() : std::nullopt, upgrade_ ? upgrade_->due() : std::nullopt,
-          leader_ ? leader_->due() : std::nullopt, metrics_server_ ? metrics_server_->due() : std::nullopt})
+          health_events_.due(), leader_ ? leader_->due() : std::nullopt,
+          metrics_server_ ? metrics_server_->due() : std::nullopt})
         soonest = std::min(soonest, due.value_or(soonest));
     return soonest;
 }
@@ -206,6 +250,7 @@ Result<void> ClusterProgram::wait() {
     // A part may have closed its descriptor and opened another with the same number, so add them each time.
     watch(host_ ? host_->descriptor() : -1);
     watch(gates_ ? gates_->descriptor() : -1);
+    watch(devices_.descriptor());
     GPUHOST_TRY(event, daemon_.wait(std::max(Time(0), next() - cluster::now()), epoll_.get()));
     handle(event);
     return {};
@@ -217,7 +262,7 @@ void ClusterProgram::handle(client::AsyncClient::Event event) {
         lose_daemon();
     if (event == Event::Came || event == Event::Changed || event == Event::Ended) {
         gone_ = false;
-        observe_at_ = std::min(observe_at_, std::max(cluster::now(), observed_at_ + between_polls));
+        observe_soon();
     }
 }
 
@@ -265,8 +310,10 @@ void ClusterProgram::on_observed(const DaemonState& state) {
         host_->see(state);
     else if (host_)
         host_->lose();
-    agent_.set_readiness(host ? cluster::readiness_of(*host)
-                              : cluster::readiness_without_daemon(host.error()));
+    readiness_ = host ? cluster::readiness_of(*host) : cluster::readiness_without_daemon(host.error());
+    observed_ = true;
+    devices_.refresh();
+    publish();
 }
 
 void ClusterProgram::refresh() {
@@ -275,6 +322,8 @@ void ClusterProgram::refresh() {
         return;
     refresh_at_ = cluster::now() + between_stats;
     policy_.refresh();
+    devices_.refresh();
+    publish();
     listen();
     const auto refreshed = api_.refresh();
     if (!refreshed) {
@@ -283,6 +332,7 @@ void ClusterProgram::refresh() {
         log_line("loaded new credentials");
         certificate_until_ = cluster::expiry_of(api_.credentials());
         agent_.retry();
+        health_events_.retry();
         policy_.retry();
         if (upgrade_)
             upgrade_->retry();

@@ -9,9 +9,11 @@
 #include "daemon/cluster/policy/source.hpp"
 #include "daemon/cluster/rollout/leader.hpp"
 #include "daemon/cluster/upgrade/agent.hpp"
+#include "daemon/cluster/upgrade/event_sender.hpp"
 #include "daemon/metrics/server.hpp"
 #include "daemon/programs/gpuhost_cluster/daemon_observer.hpp"
 #include "daemon/programs/gpuhost_cluster/desired_publisher.hpp"
+#include "daemon/programs/gpuhost_cluster/device_files.hpp"
 #include "daemon/programs/gpuhost_cluster/host.hpp"
 
 #include <memory>
@@ -76,6 +78,11 @@ class ClusterProgram {
     void on_observed(const DaemonState& state);
     [[nodiscard]] bool has_other_settings(const base::Json& host);
     void refresh();
+    void see_devices();
+    void observe_soon();
+    void publish();
+    void send_health(const base::Json& node, const cluster::Condition* before,
+                     const cluster::Condition& after);
     void on_policy();
     void turn();
     void publish_desired();
@@ -91,13 +98,17 @@ class ClusterProgram {
     StatusFile& status_;
     StatusFile policy_file_;
     StatusFile metrics_file_;
-    std::string state_; ///< state of the Node that systemd was notified of last
-    bool gone_ = true;  ///< gpuhostd is not on the bus, or this is not known yet
+    std::string state_;     ///< state of the Node that systemd was notified of last
+    bool observed_ = false; ///< gpuhostd has answered, or is known to be down
+    bool gone_ = true;      ///< gpuhostd is not on the bus, or this is not known yet
     cluster::Time observe_at_{0};
     cluster::Time observed_at_{0};
     cluster::Time refresh_at_;
     std::uint64_t policy_seen_ = 0;
     base::UniqueFd epoll_; ///< all descriptors to wait for, except the daemon's
+    DeviceFiles devices_;
+    cluster::Readiness readiness_; ///< without the GPUs that are offered
+    cluster::EventSender health_events_;
     std::optional<Renewal> renewal_;
     cluster::PolicySource policy_;
     DesiredPublisher desired_;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/programs/gpuhost_cluster/node_devices.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpuhost {
+namespace {
+
+using devices::HealthState;
+using devices::LabelMode;
+using devices::Recovery;
+
+devices::Gpu gpu(const char* uuid) {
+    devices::Gpu made;
+    made.uuid = uuid;
+    made.model = "NVIDIA H100 80GB HBM3";
+    return made;
+}
+
+DeviceFacts facts(LabelMode labels = LabelMode::node) {
+    DeviceFacts made;
+    made.offer.emplace();
+    made.offer->gpus = {gpu("GPU-1"), gpu("GPU-2")};
+    made.offer->labels = labels;
+    made.answer.emplace();
+    return made;
+}
+
+DeviceFacts unhealthy(Recovery recovery = Recovery::reboot) {
+    DeviceFacts made = facts();
+    made.answer->health = {{"GPU-1", HealthState::noted, Recovery::none, "Xid 31", 31, 0},
+                           {"GPU-2", HealthState::unhealthy, recovery, "Xid 79", 79, 0}};
+    made.offer->taint_unhealthy = true;
+    return made;
+}
+
+TEST(NodeDevices, OfferGivesLabelsAndHealth) {
+    const auto made = node_devices(facts(), false);
+    ASSERT_TRUE(made && made->labels && made->health);
+    EXPECT_EQ(made->labels->at("nvidia.com/gpu.count"), "2");
+    EXPECT_EQ(*made->health,
+              (cluster::Condition{"gpuhost.io/GPUsHealthy", "True", "Healthy", "all 2 devices are healthy"}));
+    EXPECT_EQ(made->tainted, false);
+}
+
+TEST(NodeDevices, UnhealthyDeviceIsNamed) {
+    const auto made = node_devices(unhealthy(), true);
+    EXPECT_EQ(*made->health,
+              (cluster::Condition{"gpuhost.io/GPUsHealthy", "False", "RebootRequired",
+                                  "1 of 2 devices is unhealthy: GPU-2: Xid 79 (needs a reboot)"}));
+    EXPECT_EQ(made->tainted, true);
+    EXPECT_EQ(node_devices(unhealthy(Recovery::reset), true)->health->reason, "ResetRequired");
+    EXPECT_EQ(node_devices(unhealthy(Recovery::none), true)->health->reason, "Unhealthy");
+}
+
+TEST(NodeDevices, TaintFollowsItsSetting) {
+    DeviceFacts without = unhealthy();
+    without.offer->taint_unhealthy = false;
+    EXPECT_EQ(node_devices(without, true)->tainted, false);
+}
+
+TEST(NodeDevices, MissingAnswerIsUnknownAndKeepsTaint) {
+    DeviceFacts silent = unhealthy();
+    silent.answer.reset();
+    const auto made = node_devices(silent, true);
+    EXPECT_EQ(made->health->status, "Unknown");
+    EXPECT_EQ(made->tainted, std::nullopt);
+}
+
+TEST(NodeDevices, AbsentOfferRemovesAllOnceSettled) {
+    EXPECT_FALSE(node_devices({}, false));
+    const auto made = node_devices({}, true);
+    ASSERT_TRUE(made && made->labels);
+    EXPECT_TRUE(made->labels->empty());
+    EXPECT_FALSE(made->health);
+    EXPECT_EQ(made->tainted, false);
+}
+
+TEST(NodeDevices, UnreadableOfferChangesNothing) {
+    DeviceFacts broken;
+    broken.unreadable = true;
+    EXPECT_FALSE(node_devices(broken, true));
+}
+
+TEST(NodeDevices, WithdrawnGpusKeepLabels) {
+    DeviceFacts withdrawn = facts();
+    withdrawn.offer->withdrawn = "the driver is being replaced";
+    EXPECT_FALSE(node_devices(withdrawn, true)->labels);
+}
+
+TEST(NodeDevices, UnknownModelsKeepLabels) {
+    DeviceFacts unknown = facts();
+    for (devices::Gpu& one : unknown.offer->gpus)
+        one.model.clear();
+    EXPECT_FALSE(node_devices(unknown, true)->labels);
+}
+
+TEST(NodeDevices, OtherWritersGetNoLabels) {
+    for (const LabelMode mode : {LabelMode::no, LabelMode::nfd})
+        EXPECT_TRUE(node_devices(facts(mode), false)->labels.value().empty());
+}
+
+} // namespace
+} // namespace gpuhost
