@@ -12,6 +12,8 @@ from node.site import PAUSE
 from node.waiting import eventually
 from rig.case import case
 
+from .kubernetes import HOST, conditions, running, taint_keys
+
 SPEC = Path("/run/cdi/devices.json")
 GPU = "nvidia.com/gpu"
 SLICE = "nvidia.com/mig-1g.10gb"
@@ -134,3 +136,47 @@ def ended(host):
         assert not list(devices.registry.iterdir()) and not devices.answer_file.exists()
         with pod(host) as refused:
             assert GPU in refused.refusal(), refused.refusal()
+
+
+def replace(file, document):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(document))
+    new.rename(file)
+
+
+MODEL = {"model": "NVIDIA H100 80GB HBM3", "memory_mib": 81559, "compute_capability": "9.0", "pci_class": "0x030200", "mig_capable": True}
+OFFER = {"version": 1, "id": "1", "resource": GPU, "mig_strategy": "mixed", "withdrawn": "", "labels": "node", "taint_unhealthy": True,
+         "host": {"driver": "550.163.01", "cuda_version": 12040, "machine": "DGXH100"},
+         "gpus": [gpu(0, **MODEL), gpu(1, **MODEL, split=True, instances=[instance(0), instance(1)])]}
+LABELS = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "2", "nvidia.com/gpu.family": "hopper",
+          "nvidia.com/gpu.machine": "DGXH100", "nvidia.com/cuda.driver-version.full": "550.163.01", "nvidia.com/mig.strategy": "mixed",
+          f"{SLICE}.count": "2", f"{SLICE}.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb", "nvidia.com/vgpu.present": "false"}
+WISH, UNHEALTHY = "nvidia.com/mig.config", "gpuhost.io/gpu-unhealthy"
+
+
+@case("a Node has labels and health of the offered GPUs, then none", start="joined")
+def labelled(host):
+    plane, run = host.controlplane, host.agent.root / "run"
+    offer, answer = run / "gpuhost/devices/offer.json", run / "gpuhost-devices/answer.json"
+    sick = {"uuid": OFFER["gpus"][0]["uuid"], "state": "unhealthy", "recovery": "reboot", "reason": "Xid 79", "xid": 79, "since_us": 1}
+
+    def metadata():
+        return plane.get("node", HOST)["metadata"]
+
+    plane.kubectl("label", "node", HOST, f"{WISH}=all-disabled", "--overwrite")
+    with running(host) as agent:
+        eventually(lambda: f"it is connected: {agent.tail()}", agent.is_connected)
+        replace(offer, OFFER)
+        replace(answer, {"id": "1", "resources": [], "health": []})
+        eventually(lambda: f"the Node has the labels: {metadata()} {agent.tail()}", lambda: LABELS.items() <= metadata()["labels"].items())
+        assert set(LABELS) <= set(metadata()["annotations"]["gpuhost.io/gpu-labels"].split(",")), metadata()
+        eventually("the GPUs are healthy", lambda: conditions(host).get("gpuhost.io/GPUsHealthy") == "True")
+        replace(answer, {"id": "1", "resources": [], "health": [sick]})
+        eventually("a GPU is unhealthy", lambda: conditions(host).get("gpuhost.io/GPUsHealthy") == "False" and UNHEALTHY in taint_keys(host))
+        eventually("an event names the GPU", lambda: any(one["reason"] == "GPUHealth" and sick["uuid"] in one["message"] for one in plane.get("events", "-n", "default")["items"]))
+        answer.unlink()
+        offer.unlink()
+        eventually(lambda: f"labels, condition and taint are removed: {metadata()} {agent.tail()}",
+                   lambda: not set(LABELS) & set(metadata()["labels"]) and "gpuhost.io/GPUsHealthy" not in conditions(host) and UNHEALTHY not in taint_keys(host))
+        assert metadata()["labels"][WISH] == "all-disabled" and "gpuhost.io/gpu-labels" not in metadata()["annotations"], metadata()

@@ -79,12 +79,20 @@ STATUS = {"capacity": {"cpu": "2", "memory": "16777216Ki", "nvidia.com/gpu": "8"
           "runtimeHandlers": [{"name": "nvidia", "features": {"userNamespaces": True}}],
           "conditions": [{"type": kind, "status": "True", "reason": "Site", "message": "it is"} for kind in ("Ready", "site/Healthy", "DiskPressure")]}
 
-TAINTS = ("gpuhost.io/not-ready", "readiness.k8s.io/gpu", "startup-taint.cluster-autoscaler.kubernetes.io/gpu",
+TAINTS = ("gpuhost.io/not-ready", "gpuhost.io/gpu-unhealthy", "readiness.k8s.io/gpu", "startup-taint.cluster-autoscaler.kubernetes.io/gpu",
           "ignore-taint.cluster-autoscaler.kubernetes.io/gpu")
 UPGRADE = ("nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable", "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time",
            "nvidia.com/gpu-driver-upgrade-validation-start-time", "nvidia.com/gpu-driver-upgrade-requested")
+GPU_LABELS = {f"nvidia.com/{name}": "1" for name in (
+    "cuda.driver.major", "cuda.driver-version.full", "gpu.clique", "gpu.compute.major", "gpu.count", "gpu.engines.copy", "gpu.family",
+    "gpu.machine", "gpu.memory", "gpu.mode", "gpu.multiprocessors", "gpu.product", "gpu.replicas", "gpu.sharing-strategy", "gpu.slices.gi",
+    "mig-1g.10gb.product", "mig.capable", "mig.config.state", "mig.strategy", "mps.capable", "vgpu.present")}
+# Labels by which people configure NVIDIA's operands.
+WISHES = ("mig.config", "vgpu.config", "device-plugin.config", "gpu.workload.config")
 # Sent in this order: some rows change what earlier ones have set.
 ALLOWED = (
+    (OWN, MERGE, of_metadata(labels=GPU_LABELS, annotations={"gpuhost.io/gpu-labels": "nvidia.com/gpu.product"})),
+    (OWN, MERGE, of_metadata(labels=dict.fromkeys(GPU_LABELS), annotations={"gpuhost.io/gpu-labels": None})),
     (OWN, MERGE, labels(**{"nvidia.com/gpu.present": "true", "gpuhost.io/x": "1"})),
     (OWN, STRATEGIC, labels(**{"nvidia.com/gpu.present": "false", "gpuhost.io/x": None})),
     (OWN, JSON, [{"op": "remove", "path": "/metadata/labels/nvidia.com~1gpu.present"}]),
@@ -105,6 +113,8 @@ ALLOWED = (
     (OWN_STATUS, STRATEGIC, condition("gpuhost.io/DriverReady")),
     (OWN_STATUS, STRATEGIC, condition("gpuhost.io/DriverReady", "False")),
     (OWN_STATUS, STRATEGIC, {"status": {"conditions": [{"type": "gpuhost.io/DriverReady", "$patch": "delete"}]}}),
+    (OWN_STATUS, STRATEGIC, condition("gpuhost.io/GPUsHealthy")),
+    (OWN_STATUS, STRATEGIC, {"status": {"conditions": [{"type": "gpuhost.io/GPUsHealthy", "$patch": "delete"}]}}),
 )
 # A host without labels, annotations and taints, as a kubelet of another system may make it.
 BARE = (
@@ -129,13 +139,16 @@ REFUSED = {
         (OWN_STATUS, MERGE, of_metadata(finalizers=["site/x"]), "finalizers"),
         (OWN, MERGE, of_metadata(ownerReferences=[{"apiVersion": "v1", "kind": "Node", "name": OTHER, "uid": "x"}]), "ownerReferences"),
     ],
-    "a host may change only labels of GPU upgrades": [
+    "a host may change only labels of GPUs, of their upgrades": [
         (OWN, MERGE, labels(site="b"), "site"),
         (OWN, MERGE, labels(site=None), "site"),
         (OWN, MERGE, labels(extra=""), "extra"),
         (OWN, JSON, [{"op": "replace", "path": "/metadata/labels", "value": {"gpuhost.io/x": "1"}}], "nvidia.com/mig.config"),
         (OWN, MERGE, of_metadata(labels=None), "nvidia.com/mig.config"),
-        (OWN, STRATEGIC, labels(**{"gpuhost.io/x": "1", "nvidia.com/gpu.product": "x"}), "nvidia.com/gpu.product"),
+        (OWN, STRATEGIC, labels(**{"gpuhost.io/x": "1", "nvidia.com/gfd.timestamp": "1"}), "nvidia.com/gfd.timestamp"),
+        *((OWN, MERGE, labels(**{f"nvidia.com/{name}": "x"}), f"nvidia.com/{name}") for name in WISHES),
+        (OWN, MERGE, labels(**{"nvidia.com/gpu.product.too": "x"}), "nvidia.com/gpu.product.too"),
+        (OWN, MERGE, labels(**{"feature.node.kubernetes.io/pci-10de.present": "true"}), "feature.node.kubernetes.io/pci-10de.present"),
         (OWN, MERGE, labels(**{"nvidia.com/gpu.present.too": "true"}), "nvidia.com/gpu.present.too"),
         (OWN, MERGE, labels(**{"nvidia.com/gpu-driver-upgrade.skip": "true"}), "nvidia.com/gpu-driver-upgrade.skip"),
         (OWN, MERGE, labels(**{"nvidia.com/gpu.deploy": "true"}), "nvidia.com/gpu.deploy"),
@@ -442,8 +455,8 @@ def event(kind, name, reason):
 @case("a host's rights: it creates its Node's events, reads the policy only", start="kubernetes")
 def events_and_policy(host):
     with rights(host) as (plane, session):
-        for body, refusal in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "only events of its own Node"),
-                           (event("Pod", HOST, "GPUDriverUpgrade"), "only events of its own Node"), (event("Node", HOST, "NodeReady"), "only events with the reason GPUDriverUpgrade")):
+        for body, refusal in ((event("Node", HOST, "GPUDriverUpgrade"), None), (event("Node", HOST, "GPUHealth"), None), (event("Node", OTHER, "GPUDriverUpgrade"), "only events of its own Node"),
+                           (event("Pod", HOST, "GPUDriverUpgrade"), "only events of its own Node"), (event("Node", HOST, "NodeReady"), "only events with the reasons GPUDriverUpgrade")):
             status, answer = session.ask("POST", "/api/v1/namespaces/default/events?dryRun=All", body)
             assert status == (403 if refusal else 201) and (refusal or "") in answer.get("message", ""), f"{body}: {status} {answer}"
         maps = "/api/v1/namespaces/gpuhost/configmaps"
