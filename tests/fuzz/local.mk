@@ -343,6 +343,7 @@ fuzz_corpus = \
     %D%/corpus/keys/proc-keys \
     %D%/corpus/keys/signature-list-cut \
     %D%/corpus/keys/signature-lists \
+    %D%/corpus/kmsg/forged \
     %D%/corpus/kmsg/lost \
     %D%/corpus/kmsg/mig \
     %D%/corpus/kmsg/swap \

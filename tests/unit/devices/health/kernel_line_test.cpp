@@ -91,8 +91,12 @@ TEST(KernelLine, RecoveryActionIsTheNumberAfterTo) {
 }
 
 TEST(KernelLine, UnknownFormOfARecoveryIsAnError) {
-    for (const char* text : {"", ", to 0x2", ", changed from 0x0 to Reboot", ", to 0x2 changed from 0x0",
-                             ", changed from 0x0 to 0xffffff"}) {
+    for (const char* text :
+         {"", ", to 0x2", ", changed from 0x0 to Reboot", ", to 0x2 changed from 0x0",
+          ", changed from 0x0 to 0xffffff", ", GPU recovery action changed from 0x0 (None) to 0xfffff (a)",
+          ", GPU recovery action changed from 0x0 (None) to 0x2 (a) b",
+          ", GPU recovery action changed from 0x0 (None) to 0x2",
+          ", x GPU recovery action changed from 0x0 (None) to 0x2 (a)"}) {
         const KernelEvent event = event_of(std::string("NVRM: Xid (PCI:0000:01:00): 154") + text);
         EXPECT_EQ(event.kind, KernelEventKind::error) << text;
         EXPECT_EQ(event.xid, 154U);
@@ -128,6 +132,35 @@ TEST(KernelLine, LoadOfTheDriverIsAnEvent) {
         EXPECT_EQ(event_of(line).kind, KernelEventKind::load) << line;
 }
 
+/// The kernel writes at most 15 bytes of a program's name, then "[PID]: segfault …", and the file's name.
+TEST(KernelLine, CrashOfAProgramIsNoDriverMessage) {
+    for (const char* line :
+         {"NVRM: Xid ([4711]: segfault at 0 ip 0 sp 0 error 4 in 0000:06:00): 154, GPU recovery action "
+          "changed from 0x2 (a) to 0x0 (None)[55d0+1000]",
+          "NVRM: Xid (PCI:[4711]: segfault at 0 ip 0 sp 0 error 4 in 0000:06:00): 79, x[55d0+1000]",
+          "NVRM: Xid (0000[4711]: segfault at 0 ip 0 sp 0 error 4 in 0000:06:00): 79, x[55d0+1000]",
+          "NVRM: Xid ([4711] trap invalid opcode ip:0 sp:0 error:0 in PCI:0000:06:00 GPU-I:01): 48, x",
+          "NVRM: GPU [4711]: segfault at 0 ip 0 sp 0 error 4 in 0000:06:00.0: GPU has fallen off the bus.",
+          "NVRM: GPU at [4711]: segfault at 0 in PCI:0000:06:00.0 has fallen off the bus.",
+          "NVRM: GPU 0000:[4711]: segfault at 0 in 0000:06:00.0: GPU has fallen off the bus.",
+          "NVRM: loading N[4711]: segfault at 0 in NVRM: loading NVIDIA UNIX"})
+        EXPECT_FALSE(parse_kernel_line(line)) << line;
+}
+
+TEST(KernelLine, NameOfAProcessChangesNothing) {
+    const std::string begin = "NVRM: Xid (PCI:0000:01:00): ";
+    EXPECT_FALSE(event_of(begin + "74, pid=1, name=a, Fatal, b, NVLink: error on link 6").fatal);
+    EXPECT_FALSE(
+        event_of(begin + "145, pid=1, name=, A Fatal XC0 i, RLW Nonfatal XC0 i0 Link 2 (0x1)").fatal);
+    EXPECT_FALSE(event_of(begin + "149, pid=1, name=A Fatal XC0 i0 , Non-fatal, Link 2").fatal);
+    EXPECT_TRUE(event_of(begin + "145, pid=1, name=, A Nonfatal XC, RLW Fatal XC0 i0 Link 2 (0x1)").fatal);
+    EXPECT_EQ(event_of(begin + "154, pid=1, name= to 0x0 (None), x").kind, KernelEventKind::error);
+    EXPECT_EQ(event_of(begin + "154, pid=1, name=a, b to 0x0 (c), GPU recovery action changed from 0x0 "
+                               "(None) to 0x2 (Node Reboot Required)")
+                  .action,
+              2U);
+}
+
 TEST(KernelLine, IgnoresOtherLines) {
     for (const char* line : {"",
                              "NVRM:",
@@ -138,6 +171,12 @@ TEST(KernelLine, IgnoresOtherLines) {
                              "NVRM: Xid (PCI:0000:01:00): abc, x",
                              "NVRM: Xid (PCI:0000:01:00): 0, x",
                              "NVRM: Xid (PCI:0000:01:00): 13x",
+                             "NVRM: Xid (PCI:0000:01:00): 13,x",
+                             "NVRM: Xid (PCI:0000:01:00.): 13, x",
+                             "NVRM: Xid (PCI:0000:01:00 GPU-I:): 13, x",
+                             "NVRM: Xid (PCI:0000:01:00 GPU-X:1): 13, x",
+                             "NVRM: Xid (PCI:0000:01:00 GPU-CI:1 GPU-I:1): 13, x",
+                             "NVRM: Xid (x PCI:0000:01:00): 13, x",
                              "NVRM: Xid (PCI:0000:01:00): 99999, x",
                              "NVRM: Xid (PCI:01:00): 13, x",
                              "NVRM: Xid (PCI:0000:1:00): 13, x",
