@@ -21,10 +21,10 @@ struct Mark {
     friend bool operator==(const Mark&, const Mark&) = default;
 };
 
-/// Ends the faults that a device had until then.
+/// Ends the faults that a device had when gpuhost-devices saw the clear first.
 struct Clear {
     std::string uuid;
-    std::int64_t time_us = 0; ///< CLOCK_REALTIME
+    std::int64_t time_us = 0; ///< CLOCK_REALTIME; only tells clears of one device apart
     friend bool operator==(const Clear&, const Clear&) = default;
 };
 

@@ -33,14 +33,14 @@ class Host:
         self.root = os.path.join(self.scratch, "root")
         for directory in "/run/gpuhost/devices", "/run/gpuhost-devices/registry":
             os.makedirs(self.root + directory)
-        self.offers, self.sequence, self.process, self.log = 0, 100, None, ""
+        self.offers, self.clears, self.sequence, self.process, self.log = 0, [], 100, None, ""
         self.ring = []
         self.offer()
 
     def offer(self, **health):
         """Offers the GPUs, with rules for their health."""
         self.offers += 1
-        rules = {"ignore_xids": [], "fatal_xids": [], "marks": [], "clears": []} | health
+        rules = {"ignore_xids": [], "fatal_xids": [], "marks": [], "clears": self.clears} | health
         write(self.root + OFFER + ".new", json.dumps({
             "version": 1, "id": str(self.offers), "resource": "nvidia.com/gpu", "mig_strategy": "mixed", "withdrawn": "",
             "gpus": GPUS, "health": rules}))
@@ -74,6 +74,14 @@ class Host:
     def answer(self):
         return json.loads(read(self.root + ANSWER))
 
+    def since(self, uuid):
+        return next((one["since_us"] for one in self.answer()["health"] if one["uuid"] == uuid and one["xid"]), None)
+
+    def clear(self, uuid):
+        """Clears a device. The clock was set back after the errors."""
+        self.clears = [one for one in self.clears if one["uuid"] != uuid] + [{"uuid": uuid, "time_us": self.offers}]
+        self.offer()
+
     def messages(self):
         return read(os.path.join(self.scratch, "log"))
 
@@ -101,10 +109,15 @@ def check_fault(t, host):
          "the journal says why and what to do", host.messages())
 
 
-def check_restart(t, host):
+def restart(host):
+    """Restarts after the kernel has overwritten its messages."""
     host.stop()
     host.ring.clear()
     host.start()
+
+
+def check_restart(t, host):
+    restart(host)
     t.equal(host.kubelet.devices, {A: "Unhealthy", B: "Healthy"}, "a restart keeps faults that the kernel's log has lost")
 
 
@@ -142,11 +155,19 @@ def check_clear(t, host):
     t.equal(host.kubelet.devices[B], "Unhealthy", "a mark lasts over a restart")
     host.say(xid(119, "PCI:0000:02:00"))
     wait(lambda: any(one["xid"] == 119 for one in host.answer()["health"]))
-    host.offer(clears=[{"uuid": B, "time_us": time.time_ns() // 1000}])
+    host.clear(B)
     t.equal(host.kubelet.next()[B], "Healthy", "a clear ends the fault")
+    restart(host)
+    t.equal(host.kubelet.devices[B], "Healthy", "a clear lasts over a restart")
     host.say(xid(119, "PCI:0000:02:00"))
     t.equal(host.kubelet.next()[B], "Unhealthy", "a later fault counts after a clear")
-    host.offer(clears=[{"uuid": B, "time_us": time.time_ns() // 1000}])
+    since = wait(lambda: host.since(B))
+    host.say(*[xid(119, "PCI:0000:02:00")] * 50, xid(31, "PCI:0000:01:00"))
+    wait(lambda: any(one["xid"] == 31 for one in host.answer()["health"]))
+    t.ok(since == host.since(B), "a repeated fault does not change the answer")
+    restart(host)
+    t.equal(host.kubelet.devices[B], "Unhealthy", "a fault after a clear lasts over a restart")
+    host.clear(B)
     host.kubelet.next()
 
 

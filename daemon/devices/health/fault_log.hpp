@@ -6,6 +6,7 @@
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 #include "daemon/devices/health/kernel_line.hpp"
+#include "daemon/devices/health_rules.hpp"
 
 #include <cstdint>
 #include <string>
@@ -25,6 +26,7 @@ struct Fault {
     std::int64_t first_us = 0; ///< CLOCK_REALTIME
     std::int64_t last_us = 0;
     std::uint64_t count = 0;
+    std::vector<std::string> cleared_for; ///< MIG devices that were cleared after the last one
     friend bool operator==(const Fault&, const Fault&) = default;
 };
 
@@ -34,6 +36,7 @@ struct RequiredAction {
     unsigned action = 0; ///< see KernelEvent; never 0
     std::string text;
     std::int64_t since_us = 0;
+    std::vector<std::string> cleared_for; ///< see Fault
     friend bool operator==(const RequiredAction&, const RequiredAction&) = default;
 };
 
@@ -41,11 +44,13 @@ struct FaultLog {
     std::uint64_t next_sequence = 0; ///< records before this one are in the log already
     std::vector<Fault> faults;
     std::vector<RequiredAction> actions;
+    std::vector<Clear> applied; ///< clears that apply_clears() has seen
     friend bool operator==(const FaultLog&, const FaultLog&) = default;
 };
 
 inline constexpr std::size_t most_faults = 1024;
 inline constexpr std::size_t most_actions = 256; ///< GPUs with a required action
+inline constexpr std::size_t most_cleared = 8;   ///< MIG devices of a GPU
 
 /// Adds an event that occurred at `time_us`. The log stays within its limits: the oldest fault makes room.
 /// Returns false if the event only repeats a known fault.

@@ -25,6 +25,9 @@ struct Place {
     [[nodiscard]] bool is_at(const std::string& address) const {
         return base::starts_with(gpu.address, address + ".");
     }
+    [[nodiscard]] bool is_cleared(const std::vector<std::string>& uuids) const {
+        return std::find(uuids.begin(), uuids.end(), uuid()) != uuids.end();
+    }
     [[nodiscard]] bool has(const Fault& fault) const {
         const auto in_instance = [&](const Instance& one) { return one.gpu_instance == *fault.gpu_instance; };
         return is_at(fault.address) &&
@@ -37,23 +40,14 @@ bool contains(const std::vector<unsigned>& list, unsigned xid) {
     return std::find(list.begin(), list.end(), xid) != list.end();
 }
 
-std::int64_t clear_time(const Place& place, const HealthRules& rules) {
-    std::int64_t time = -1;
-    for (const Clear& clear : rules.clears)
-        if (place.is(clear.uuid))
-            time = std::max(time, clear.time_us);
-    return time;
-}
-
 std::string reason_of(const Fault& fault) {
     return "Xid " + std::to_string(fault.xid) + (fault.text.empty() ? "" : ": " + fault.text);
 }
 
 /// Returns the fault as the health of the device; nullopt if the fault does not count.
-std::optional<DeviceHealth> health_of(const Fault& fault, const Place& place, const HealthRules& rules,
-                                      std::int64_t cleared) {
+std::optional<DeviceHealth> health_of(const Fault& fault, const Place& place, const HealthRules& rules) {
     const bool is_fatal = contains(rules.fatal_xids, fault.xid);
-    if (!place.has(fault) || fault.last_us <= cleared ||
+    if (!place.has(fault) || place.is_cleared(fault.cleared_for) ||
         (!is_fatal && (fault.ended || contains(rules.ignore_xids, fault.xid))))
         return std::nullopt;
     DeviceHealth health;
@@ -62,15 +56,14 @@ std::optional<DeviceHealth> health_of(const Fault& fault, const Place& place, co
     health.state = health.recovery == Recovery::none ? HealthState::noted : HealthState::unhealthy;
     health.reason = reason_of(fault);
     health.xid = fault.xid;
-    health.since_us = fault.first_us > cleared ? fault.first_us : fault.last_us;
+    health.since_us = fault.first_us;
     return health;
 }
 
 /// Returns the action that the driver demands for the device; nullptr: none that counts.
-const RequiredAction* action_for(const Place& place, const FaultLog& log, const HealthRules& rules,
-                                 std::int64_t cleared) {
+const RequiredAction* action_for(const Place& place, const FaultLog& log, const HealthRules& rules) {
     const auto found = std::find_if(log.actions.begin(), log.actions.end(), [&](const RequiredAction& one) {
-        return place.is_at(one.address) && one.since_us > cleared;
+        return place.is_at(one.address) && !place.is_cleared(one.cleared_for);
     });
     return found == log.actions.end() || contains(rules.ignore_xids, xid_recovery_action) ? nullptr : &*found;
 }
@@ -99,18 +92,17 @@ void add_mark(DeviceHealth& health, const Mark& mark) {
 }
 
 DeviceHealth evaluate(const Place& place, const FaultLog& log, const HealthRules& rules) {
-    const std::int64_t cleared = clear_time(place, rules);
     DeviceHealth worst;
     worst.uuid = place.uuid();
     for (const Fault& fault : log.faults)
-        if (auto health = health_of(fault, place, rules, cleared)) {
+        if (auto health = health_of(fault, place, rules)) {
             // The first of several unhealthy ones is the cause of the others.
             const bool newer = health->state == HealthState::noted && worst.state == HealthState::noted;
             if (newer ||
                 std::tuple(health->state, health->recovery) > std::tuple(worst.state, worst.recovery))
                 worst = *std::move(health);
         }
-    if (const RequiredAction* action = action_for(place, log, rules, cleared))
+    if (const RequiredAction* action = action_for(place, log, rules))
         add_action(worst, *action, contains(rules.fatal_xids, worst.xid));
     const auto mark = std::find_if(rules.marks.begin(), rules.marks.end(),
                                    [&](const Mark& one) { return place.is(one.uuid); });

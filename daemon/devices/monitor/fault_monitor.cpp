@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/devices/health/clears.hpp"
 #include "daemon/devices/health/kmsg_record.hpp"
 
 #include <algorithm>
@@ -64,6 +65,14 @@ Result<void> FaultMonitor::start(int descriptor) {
     return {};
 }
 
+void FaultMonitor::apply(const std::vector<Gpu>& gpus, const std::vector<Clear>& clears) {
+    if (source_)
+        (void)read_batch(Phase::Live); // which the clear ends as well
+    unsaved_ = apply_clears(log_, gpus, clears) || unsaved_;
+    if (unsaved_)
+        save();
+}
+
 void FaultMonitor::restore() {
     const auto text = root_.read(faults_path, largest_log);
     if (!text && text.error().code == Errc::NotFound)
@@ -117,9 +126,11 @@ bool FaultMonitor::take(std::string_view text, Phase phase) {
 }
 
 /// Not called for other messages and repeated errors, which may be many. A new process reads those again.
+/// After a failure, the next message or offer saves.
 void FaultMonitor::save() {
-    unsaved_ = false;
-    if (const auto saved = root_.write_atomic(faults_path, to_text(log_)); !saved)
+    const auto saved = root_.write_atomic(faults_path, to_text(log_));
+    unsaved_ = !saved;
+    if (!saved)
         base::log::warning("faults of GPUs are not saved: " + saved.error().message);
 }
 

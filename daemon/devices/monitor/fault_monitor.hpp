@@ -4,6 +4,7 @@
 
 #include "daemon/base/root.hpp"
 #include "daemon/devices/health/fault_log.hpp"
+#include "daemon/devices/inventory.hpp"
 #include "daemon/host/event.hpp"
 
 #include <functional>
@@ -23,6 +24,8 @@ class FaultMonitor {
     /// /dev/kmsg, or in tests a socket with a record in each datagram; it must stay open. Without one of
     /// them, logs that no faults are detected.
     [[nodiscard]] base::Result<void> start(int descriptor);
+    /// Applies new clears to the messages so far.
+    void apply(const std::vector<Gpu>& gpus, const std::vector<Clear>& clears);
     [[nodiscard]] const FaultLog& log() const { return log_; }
 
   private:

@@ -62,6 +62,9 @@ Result<void> add_mark(HealthRules& rules, const std::string& uuid, const std::st
 
 void add_clear(HealthRules& rules, const std::string& uuid, std::int64_t now_us) {
     std::erase_if(rules.marks, [&](const Mark& mark) { return mark.uuid == uuid; });
+    for (const Clear& clear : rules.clears)
+        if (clear.uuid == uuid && clear.time_us == now_us)
+            ++now_us; // differs from the last clear
     std::erase_if(rules.clears, [&](const Clear& clear) { return clear.uuid == uuid; });
     if (rules.clears.size() >= most_marks)
         rules.clears.erase(rules.clears.begin()); // the oldest

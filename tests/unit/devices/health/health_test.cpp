@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/health/clears.hpp"
 #include "daemon/devices/health/health.hpp"
 #include "daemon/devices/health/xid_table.hpp"
 
@@ -37,6 +38,13 @@ class HealthTest : public testing::Test {
     }
     void load() { see("loading NVIDIA UNIX x86_64 Kernel Module  550.163.01"); }
 
+    /// Clears a device, as a new offer does. The host's clock may be wrong.
+    void clear(const std::string& uuid) {
+        clears.push_back({uuid, -static_cast<std::int64_t>(clears.size())});
+        EXPECT_TRUE(apply_clears(log, offer.gpus, clears));
+        EXPECT_FALSE(apply_clears(log, offer.gpus, clears));
+    }
+
     [[nodiscard]] DeviceHealth health(const std::string& uuid = "GPU-1") const {
         const auto list = evaluate_health(log, offer);
         const DeviceHealth* found = find_health(list, uuid);
@@ -45,6 +53,7 @@ class HealthTest : public testing::Test {
     [[nodiscard]] HealthState state(const std::string& uuid = "GPU-1") const { return health(uuid).state; }
 
     FaultLog log;
+    std::vector<Clear> clears;
     Offer offer{"1", "nvidia.com/gpu", MigStrategy::mixed, "", {}, {}};
     std::int64_t now_us = 1'000'000'000;
 };
@@ -194,14 +203,14 @@ TEST_F(HealthTest, FatalXidsLastUntilAClear) {
     see_action(0);
     EXPECT_EQ(state(), HealthState::unhealthy);
     EXPECT_EQ(health().recovery, Recovery::reboot);
-    offer.health.clears = {{"GPU-1", now_us}};
+    clear("GPU-1");
     EXPECT_EQ(state(), HealthState::healthy);
 }
 
 TEST_F(HealthTest, ClearEndsFaultsUntilThen) {
     see_xid(79);
     see_action(2);
-    offer.health.clears = {{"GPU-1", now_us}};
+    clear("GPU-1");
     EXPECT_EQ(state(), HealthState::healthy);
     see_xid(79);
     EXPECT_EQ(state(), HealthState::unhealthy);
@@ -210,11 +219,28 @@ TEST_F(HealthTest, ClearEndsFaultsUntilThen) {
 
 TEST_F(HealthTest, ClearOfAMigDeviceLeavesTheOthers) {
     see_xid(79, "PCI:0000:02:00");
-    offer.health.clears = {{"MIG-5", now_us}};
+    clear("MIG-5");
     EXPECT_EQ(state("MIG-5"), HealthState::healthy);
     EXPECT_EQ(state("MIG-6"), HealthState::unhealthy);
-    offer.health.clears = {{"GPU-2", now_us}};
+    clear("GPU-2");
     EXPECT_EQ(state("MIG-6"), HealthState::healthy);
+}
+
+TEST_F(HealthTest, RepeatAfterAClearIsANewFault) {
+    see_xid(79, "PCI:0000:02:00");
+    clear("GPU-2");
+    EXPECT_TRUE(log.faults.empty());
+    see_xid(79, "PCI:0000:02:00");
+    clear("MIG-5");
+    EXPECT_EQ(state("MIG-5"), HealthState::healthy);
+    KernelEvent event;
+    event.address = "0000:02:00";
+    event.xid = 79;
+    EXPECT_TRUE(add_event(log, event, 5));
+    EXPECT_EQ(health("MIG-5").since_us, 5);
+    const auto before = health("MIG-5");
+    EXPECT_FALSE(add_event(log, event, 6));
+    EXPECT_EQ(health("MIG-5"), before);
 }
 
 TEST_F(HealthTest, MarkMakesADeviceUnhealthy) {
@@ -247,6 +273,7 @@ TEST_F(HealthTest, SavedLogIsTheSame) {
     see_xid(79, "PCI:0000:02:00 GPU-I:05");
     see_xid(145);
     see_action(2);
+    clear("MIG-6");
     log.next_sequence = 4711;
     const auto parsed = parse_fault_log(to_text(log));
     ASSERT_TRUE(parsed) << parsed.error().message;
