@@ -4,6 +4,7 @@
 // only the service manager may open.
 #include "daemon/base/arguments.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/base/parse.hpp"
 #include "daemon/base/root.hpp"
 #include "daemon/devices/health/health.hpp"
 #include "daemon/devices/monitor/fault_monitor.hpp"
@@ -61,6 +62,7 @@ class Devices {
         const auto ending = event_.on_signal(SIGTERM, [this] { event_.exit(0); });
         if (!changes || !ending)
             return base::fail(Errc::Failed, "watching for offers and signals");
+        remove_remnants();
         GPUHOST_CHECK(faults_.start(STDIN_FILENO));
         GPUHOST_CHECK(load());
         host::notify::ready("serving");
@@ -72,6 +74,15 @@ class Devices {
     }
 
   private:
+    /// Removes what a former process has left: outside systemd, a crash leaves its files.
+    void remove_remnants() {
+        for (const std::string_view directory : {sockets, registry})
+            for (const std::string& name : root_.list(directory).value_or(std::vector<std::string>()))
+                if (base::ends_with(name, ".sock"))
+                    (void)root_.remove(std::string(directory) + "/" + name);
+        (void)root_.remove(devices::answer_path);
+    }
+
     void follow() {
         if (const auto done = load(); !done)
             log(done.error());

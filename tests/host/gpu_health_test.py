@@ -31,7 +31,7 @@ class Host:
     def __init__(self):
         self.scratch = scratch()
         self.root = os.path.join(self.scratch, "root")
-        for directory in "/run/gpuhost/devices", "/run/gpuhost-devices/registry":
+        for directory in "/run/gpuhost/devices", "/run/gpuhost/gpu-faults", "/run/gpuhost-devices/registry":
             os.makedirs(self.root + directory)
         self.offers, self.clears, self.sequence, self.process, self.log = 0, [], 100, None, ""
         self.ring = []
@@ -62,6 +62,7 @@ class Host:
         self.kubelet.close()
         self.kernel.close()
         end(self.process, 15)
+        self.left = sorted(os.listdir(self.root + "/run/gpuhost-devices"))
 
     def say(self, *lines):
         """Adds messages to the kernel's log."""
@@ -133,6 +134,26 @@ def check_recovery(t, host):
     host.stop()
     host.start()
     t.equal(host.kubelet.devices[A], "Healthy", "messages that were read are not read again")
+
+
+def check_crash(t, host):
+    """A killed process leaves its files. The next one is not mistaken for it."""
+    host.kubelet.close()
+    host.kernel.close()
+    host.process.kill()
+    host.process.wait()
+    left = host.root + "/run/gpuhost-devices/"
+    sockets = [name for name in os.listdir(left) if name.endswith(".sock")]
+    write(left + "registry/nvidia.com_gone.sock", "")
+    t.ok(sockets and os.path.exists(host.root + ANSWER), "a killed process leaves its files", os.listdir(left))
+    host.offer()
+    host.start()
+    t.ok(not set(sockets) & set(os.listdir(left)) and os.listdir(left + "registry").count("nvidia.com_gone.sock") == 0,
+         "a start removes files of a killed process", os.listdir(left), os.listdir(left + "registry"))
+    t.equal(wait(lambda: host.answer()["id"] == str(host.offers)), True, "the answer is for the present offer")
+    host.stop()
+    t.equal(host.left, ["registry"], "the end leaves nothing beside the registry")
+    host.start()
 
 
 def check_noted(t, host):
@@ -225,7 +246,7 @@ t = tap.Tap()
 host = Host()
 try:
     host.start()
-    for check in (check_fault, check_restart, check_recovery, check_noted, check_clear, check_mig, check_hostile, check_idle, check_terminal):
+    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_mig, check_hostile, check_idle, check_terminal):
         check(t, host)
 finally:
     shutil.rmtree(host.scratch)

@@ -12,8 +12,8 @@
 namespace gpuhost::devices {
 
 /// The faults so far, so that a new process has those whose messages the kernel has overwritten. In /run: a
-/// restart of the host begins without faults.
-inline constexpr std::string_view faults_path = "/run/gpuhost-devices/faults.json";
+/// restart of the host begins without faults. systemd makes the directory at boot.
+inline constexpr std::string_view faults_path = "/run/gpuhost/gpu-faults/faults.json";
 
 class FaultMonitor {
   public:
