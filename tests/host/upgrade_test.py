@@ -120,6 +120,23 @@ def check_several(t, host, maker):
              and state(host) == before, f"{what} of another version are not imported", *said(run))
 
 
+def check_mixed(t, host, maker):
+    """Packages and modules of different versions in one directory: two operations, of which the first succeeds."""
+    mixed = maker.path("mixed")
+    os.makedirs(mixed)
+    for package in ("libcuda1", "libnvidia-ml1", "nvidia-smi"):
+        shutil.copy(maker.path(f"{NEW}/{package}.deb"), f"{mixed}/{package}_{NEW}-1_amd64.deb")
+    for path in glob.glob(maker.path(f"{OLD}/*.ko")):
+        shutil.copy(path, mixed)
+    run = host.ctl("upgrade", mixed)
+    t.ok(run.returncode == REFUSED and f"the files have driver {OLD}, not {NEW}" in run.stderr and state(host)[0] == [NEW]
+         and "Done: the import of the packages.\nLeft: the import of the modules, " in run.stderr
+         and run.stderr.endswith(f"\nContinue: gpuhostctl upgrade {NEW} {mixed}\n"), "modules of another version leave the packages imported", *said(run))
+    shutil.rmtree(mixed)
+    run = host.ctl("driver", "remove", NEW)
+    t.ok(run.returncode == 0 and state(host)[0] == [], "the packages can be removed", *said(run))
+
+
 def check_version(t, host):
     """The version: named, configured, or the newest in the store."""
     run = host.ctl("upgrade")
@@ -221,8 +238,8 @@ def source_of(path, version):
 
 # Steps of the parts of an upgrade by a directory of packages and modules, then by a source directory.
 FAILURES = (("apply store.stage before", FAILED, "nothing"), ("apply store.publish before", FAILED, "nothing"),
-            ("apply modules.converge before", ROLLED_BACK, "the import of the driver's files"),
-            ("apply driver.validate before", ROLLED_BACK, "the import of the driver's files"))
+            ("apply modules.converge before", ROLLED_BACK, "the import of the packages, the import of the modules"),
+            ("apply driver.validate before", ROLLED_BACK, "the import of the packages, the import of the modules"))
 
 
 def fail_once(host, where, *words):
@@ -360,6 +377,7 @@ def main():
         plain, trusting = new_host(), new_host(maker)
         try:
             check_several(t, plain, maker)
+            check_mixed(t, plain, maker)
             check_directory(t, plain, maker)
             check_version(t, plain)
             check_bundle(t, trusting, maker)

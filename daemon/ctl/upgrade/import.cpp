@@ -58,8 +58,8 @@ Result<int> Upgrade::import_bundle() {
     return outcome_.add(ran);
 }
 
-/// Imports packages, then modules. gpuhostd refuses files of another version than the chosen one before it
-/// adds anything to the store.
+/// Imports packages, then modules, each in an operation of its own. If a version is chosen, gpuhostd refuses
+/// files of another one before it adds any file of the operation to the store.
 Result<int> Upgrade::import_drivers(bool dry_run) {
     if (version_)
         input_.drivers.keep(*version_);
@@ -76,6 +76,10 @@ Result<int> Upgrade::import_drivers(bool dry_run) {
             note_drivers(ran.document);
         if (const int status = outcome_.add(ran); status != 0)
             return status;
+        if (!dry_run && &files != &imports.back()) {
+            outcome_.add_done(noun(Part::Import));
+            input_.has_imported_packages = true;
+        }
     }
     return 0;
 }

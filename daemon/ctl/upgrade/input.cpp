@@ -82,7 +82,9 @@ std::string UpgradeInput::noun() const {
         return "the transfer of bundle " + peer_bundle + " from peers";
     if (is_bundle())
         return "the import of " + (paths[0] == "-" ? std::string("the bundle") : paths[0]);
-    return "the import of the driver's files";
+    if (drivers.packages.empty() || drivers.modules.empty())
+        return "the import of the driver's files";
+    return has_imported_packages ? "the import of the modules" : "the import of the packages";
 }
 
 Result<UpgradeInput> recognize_input(const std::vector<std::string>& words, const std::string& peer) {

@@ -21,7 +21,8 @@ struct UpgradeInput {
     std::string version;            ///< the named driver version; empty: none
     std::vector<std::string> paths; ///< of a bundle: its file, its volumes in order, or "-"
     DriverInputFiles drivers;
-    std::string peer_bundle; ///< name of the bundle
+    bool has_imported_packages = false; ///< of `drivers`, so that only the modules are left
+    std::string peer_bundle;            ///< name of the bundle
 
     [[nodiscard]] bool is_bundle() const { return kind == Kind::Bundle || kind == Kind::Stream; }
     /// Returns a noun for messages: "the import of /media/usb/site.bundle".
