@@ -144,8 +144,9 @@ std::optional<Generation> previous_of(const Store& store, const Selection* befor
     const Generation& now = before->generation;
     const ModuleSet* const from = store.find_modules(now.version, now.modules);
     const ModuleSet* const to = store.find_modules(next.version, next.modules);
-    const bool replaces =
-        now.version == next.version && from != nullptr && to != nullptr && from->flavour == to->flavour;
+    // A set that was removed from the store can't be loaded by a rollback either.
+    const bool same_flavour = from == nullptr || (to != nullptr && from->flavour == to->flavour);
+    const bool replaces = now.version == next.version && now.userland == next.userland && same_flavour;
     return now == next || replaces ? before->previous : now;
 }
 

@@ -784,6 +784,20 @@ TEST(DriverPlanArgs, SignedCopyKeepsThePreviousSelection) {
         << "another flavour is another driver";
 }
 
+TEST(DriverPlanArgs, NewUserlandIsAnotherDriver) {
+    Observed observed = serving_535();
+    DriverVersion& running = observed.store.versions[1];
+    ModuleSet copy = running.modules[0];
+    copy.digest = "signed";
+    running.modules.insert(running.modules.begin(), copy);
+    Userland other = running.userland[0];
+    other.digest = "other";
+    running.userland.insert(running.userland.begin(), other);
+    const Json args = step(plan_of(observed, swap("535.261.03")), "driver.select").args;
+    EXPECT_EQ(selection_from_json(args["selection_to"])->generation.userland, "other");
+    EXPECT_EQ(selection_from_json(args["selection_to"])->previous, generation("535.261.03"));
+}
+
 TEST(DriverPlanHistory, SwapRecordsBothVersions) {
     const auto of_a_swap = plan_of(serving_535(), swap("550.163.01")).driver;
     ASSERT_TRUE(of_a_swap);

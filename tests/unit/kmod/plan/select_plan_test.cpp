@@ -157,6 +157,31 @@ TEST(SelectPlan, RepeatedSelectHasNoSteps) {
     EXPECT_EQ(other.steps[1].args["from"]["version"], "550.163.01");
 }
 
+/// Returns the previous generation after 550 is selected for the next kernel, which boots it already.
+Json previous_after_select(const Observed& observed) {
+    const Plan plan = select_plan("550.163.01", {next}, settings(), observed);
+    EXPECT_EQ(kinds(plan), "driver.prepare driver.select");
+    return plan.steps.empty() ? Json() : plan.steps.back().args["selection_to"]["previous"];
+}
+
+TEST(SelectPlan, SignedCopyKeepsThePreviousSelection) {
+    Observed observed = host();
+    const Generation before{"535.261.03", "u535.261.03", "m535.261.03" + next};
+    observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, before};
+    std::vector<ModuleSet>& sets = observed.store.versions[0].modules;
+    ModuleSet copy = sets[1];
+    copy.digest = "signed";
+    sets.insert(sets.begin(), copy);
+    EXPECT_EQ(previous_after_select(observed)["version"], "535.261.03")
+        << "and not the set without a signature";
+    Observed removed = observed;
+    removed.store.versions[0].modules.pop_back();
+    EXPECT_EQ(previous_after_select(removed)["version"], "535.261.03")
+        << "a rollback can't load a removed set";
+    observed.store.versions[0].userland[0].digest = "other";
+    EXPECT_EQ(previous_after_select(observed)["userland"], "u550.163.01");
+}
+
 TEST(SelectPlan, ImpossibleSelectionsAreRefused) {
     expect_problem(select_plan("550.163.01", {"6.6.6"}, settings(), host()), Errc::NotFound, "6.6.6");
     expect_problem(select_plan("550.163.01", {running}, settings(), host()), Errc::InvalidArgument,
