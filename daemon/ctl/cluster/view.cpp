@@ -64,9 +64,7 @@ void add_leader(Facts& facts, const Json& leader, const std::string& node) {
                         : name.empty() ? "none yet: a candidate leads within 15 seconds"
                                        : name);
     if (!leads && name.empty())
-        facts.add("Hint", "If none does, let this host lead: kubectl create rolebinding -n gpuhost "
-                          "gpuhost-candidate-" +
-                              node + " --role=gpuhost-candidate --user=gpuhost:host:" + node);
+        facts.add("Hint", "If none does, let this host lead: " + command_to_let_lead(node));
     for (const Json& pool : list_of(leader, "pools")) {
         const auto count = [&](const char* key) { return std::to_string(base::int_or(pool, key, 0)); };
         const bool paused = text_of(pool, "mode") == "on-request" && !text_of(pool, "version").empty();
@@ -84,6 +82,11 @@ void add_leader(Facts& facts, const Json& leader, const std::string& node) {
 std::string hint_to_upgrade_again(const std::string& node) {
     return "Remove the cause. Then let it try again: kubectl label node " + node +
            " nvidia.com/gpu-driver-upgrade-state=upgrade-required --overwrite";
+}
+
+std::string command_to_let_lead(const std::string& node) {
+    return "kubectl create rolebinding -n gpuhost gpuhost-candidate-" + node +
+           " --role=gpuhost-candidate --user=gpuhost:host:" + node;
 }
 
 std::string render_cluster(const Screen& screen, const Json& document) {

@@ -14,6 +14,9 @@ namespace gpuhost::ctl {
 /// Returns how to let a Node upgrade again whose upgrade has failed.
 [[nodiscard]] std::string hint_to_upgrade_again(const std::string& node);
 
+/// Returns the command that lets a Node's host lead.
+[[nodiscard]] std::string command_to_let_lead(const std::string& node);
+
 /// Renders the policy for `gpuhostctl cluster policy`.
 [[nodiscard]] std::string render_cluster_policy(const Screen& screen, const base::Json& policy);
 

@@ -6,6 +6,7 @@
 #include "daemon/ctl/cli/progress.hpp"
 #include "daemon/ctl/cli/table.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cluster/view.hpp"
 
 #include <algorithm>
 #include <array>
@@ -234,12 +235,13 @@ void add_pool(const Screen& screen, Facts& facts, const Json& pool) {
 void add_leader(const Screen& screen, Facts& facts, const Json& leader, std::int64_t now) {
     if (!leader.is_object()) {
         add_wrapped(screen, facts, "Leader", "none: hosts serve, but no upgrade begins", Style::Bad);
-        return add_wrapped(
-            screen, facts, "Hint",
-            "On a host that shall lead, set Candidate=yes in section [Cluster] of gpuhostd.conf and "
-            "run gpuhostctl reload. Then: kubectl create rolebinding -n gpuhost "
-            "gpuhost-candidate-HOST --role=gpuhost-candidate --user=gpuhost:host:HOST. It leads "
-            "within 15 seconds.");
+        return facts.add(
+            "Hint",
+            screen.terminal // one line, which must not be truncated
+                ? "see WHO LEADS in gpuhost-cluster(8)"
+                : "On a host that shall lead, set Candidate=yes in section [Cluster] of gpuhostd.conf "
+                  "and run gpuhostctl reload. Then: " +
+                      command_to_let_lead("HOST") + ". It leads within 15 seconds.");
     }
     std::string text = text_of(leader, "name");
     const bool silent = base::bool_or(leader, "silent", false);

@@ -187,6 +187,13 @@ TEST(FleetView, MissingOrSilentLeaderIsShown) {
               std::string::npos);
 }
 
+TEST(FleetView, HintOfLimitedViewIsWhole) {
+    Json document = thousand();
+    document["leader"] = nullptr;
+    const std::string text = render_fleet(terminal(), document, view(false, 24));
+    EXPECT_NE(text.find("  Hint: see WHO LEADS in gpuhost-cluster(8)\n"), std::string::npos) << text;
+}
+
 TEST(FleetView, MissingHostsAndPolicyAreShown) {
     Json nothing = pool("default", 0, 0, 0, 0, 0);
     nothing["version"] = "";
