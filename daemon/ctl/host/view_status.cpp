@@ -76,17 +76,18 @@ bool add_pending_components(Facts& facts, const Screen& screen, const Json& comp
     return any;
 }
 
-/// Shows an upgrade by gpuhost-cluster that waits or has failed.
-void add_upgrade_line(Facts& facts, const Json& upgrade) {
+/// Shows an upgrade by gpuhost-cluster that waits or has failed. `offered`: an administrator requests it.
+void add_upgrade_line(Facts& facts, const Json& upgrade, bool offered) {
     const std::string state = text_of(upgrade, "state");
     const std::string to = " to " + text_of(upgrade, "version");
     const std::string reason = text_of(upgrade, "reason");
-    if (state == "upgrade-required")
+    if (state == "upgrade-required" && !offered)
         facts.add("Cluster", "waits to upgrade" + to + ": " + reason);
     if (state != "upgrade-failed")
         return;
     facts.add("Cluster", "the upgrade" + to + " failed" + (reason.empty() ? "" : ": " + reason));
-    facts.add("Hint", hint_to_upgrade_again(text_of(upgrade, "node")));
+    facts.add("Hint", offered ? "Remove the cause. Then request it again: gpuhostctl apply."
+                              : hint_to_upgrade_again(text_of(upgrade, "node")));
 }
 
 } // namespace
@@ -122,12 +123,12 @@ void add_cluster_lines(Facts& facts, const Json& host) {
     if (!toolkit.empty())
         facts.add("Cluster", "selects toolkit " + toolkit);
     if (!requested.empty())
-        facts.add("Cluster", "upgrade of this host requested: driver " + requested);
-    else if (!driver.empty())
+        return facts.add("Cluster", "upgrade of this host requested: driver " + requested);
+    if (!driver.empty())
         facts.add("Cluster",
                   "selects driver " + driver + " for this host; 'gpuhostctl apply' requests the upgrade");
-    else if (const Json& upgrade = base::member(cluster, "upgrade"); upgrade.is_object())
-        add_upgrade_line(facts, upgrade);
+    if (const Json& upgrade = base::member(cluster, "upgrade"); upgrade.is_object())
+        add_upgrade_line(facts, upgrade, !driver.empty());
 }
 
 void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::uint64_t now_us) {

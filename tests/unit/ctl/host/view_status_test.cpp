@@ -93,6 +93,22 @@ TEST(StatusView, FailedUpgradeHasReasonAndNextStep) {
         << render_status({}, failed, Json(), 0);
 }
 
+TEST(StatusView, FailedUpgradeIsShownWithTheOffer) {
+    Json failed = host();
+    failed["cluster"] = {
+        {"desired", {{"driver", "560.35.03"}}},
+        {"upgrade",
+         {{"state", "upgrade-failed"}, {"version", "560.35.03"}, {"reason", "no"}, {"node", "gpu01"}}}};
+    const std::string text = render_status({}, failed, Json(), 0);
+    EXPECT_NE(
+        text.find(
+            " Cluster: selects driver 560.35.03 for this host; 'gpuhostctl apply' requests the upgrade\n"
+            " Cluster: the upgrade to 560.35.03 failed: no\n"
+            "    Hint: Remove the cause. Then request it again: gpuhostctl apply.\n"),
+        std::string::npos)
+        << text;
+}
+
 TEST(StatusView, PendingStepsHaveReasons) {
     Json pending = host();
     Json& driver = pending["components"]["driver"];
