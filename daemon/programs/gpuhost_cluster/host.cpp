@@ -38,14 +38,15 @@ constexpr std::array<std::string_view, 9> keep_driver{"bundle.",      "images.",
 /// time.
 constexpr Time lent_for{30'000};
 
-/// The requests that move pods, as the API server names them. Deleting a pod is one only if a policy says so.
+/// The requests that move pods, as the API server names them.
 struct EvictRight {
     const char* verb;
     const char* subresource;
     std::string_view words;
+    bool overrides = false; ///< needed only if the policy overrides budgets
 };
 constexpr std::array evict_rights{EvictRight{"create", "eviction", "evict"}, EvictRight{"list", "", "list"},
-                                  EvictRight{"watch", "", "watch"}};
+                                  EvictRight{"watch", "", "watch"}, EvictRight{"delete", "", "delete", true}};
 
 bool is_in_use(const Json& problem) {
     return string_or(problem, "code", "") == "in-use";
@@ -294,7 +295,7 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
         policy != nullptr && (!policy->wait_for.empty() || policy->deletion.enabled || policy->drain.enabled);
     if (!minds_pods)
         return plan_check();
-    check_rights([this, number = check_number_](const Result<void>& able) {
+    check_rights(policy->override_pdb, [this, number = check_number_](const Result<void>& able) {
         if (number != check_number_)
             return;
         if (!able) {
@@ -307,18 +308,22 @@ void ClusterHost::begin_check(const std::string& version, const cluster::Upgrade
 }
 
 /// Checks whether pods can be moved: with the kubelet's credentials, whether they can be read; with this
-/// program's own, whether the API server permits each request that moves pods. Then calls `done`.
-void ClusterHost::check_rights(std::function<void(const Result<void>&)> done) {
+/// program's own, whether the API server permits each request that moves pods. `overrides`: the policy
+/// overrides budgets. Then calls `done`.
+void ClusterHost::check_rights(bool overrides, std::function<void(const Result<void>&)> done) {
     if (own_ == nullptr)
         return lend([this, done = std::move(done)] { done(check_lent()); });
-    check_right(0, std::move(done));
+    check_right(0, overrides, std::move(done));
 }
 
 /// Checks evict_rights from this one on.
-void ClusterHost::check_right(std::size_t index, std::function<void(const Result<void>&)> done) {
+void ClusterHost::check_right(std::size_t index, bool overrides,
+                              std::function<void(const Result<void>&)> done) {
     if (index == evict_rights.size())
         return done({});
     const EvictRight& right = evict_rights.at(index);
+    if (right.overrides && !overrides)
+        return check_right(index + 1, overrides, std::move(done));
     (void)own_->create(
         "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
         {{"apiVersion", "authorization.k8s.io/v1"},
@@ -326,7 +331,7 @@ void ClusterHost::check_right(std::size_t index, std::function<void(const Result
          {"spec",
           {{"resourceAttributes",
             {{"verb", right.verb}, {"resource", "pods"}, {"subresource", right.subresource}}}}}},
-        [this, index, done = std::move(done)](cluster::ApiAnswer&& answer) {
+        [this, index, overrides, done = std::move(done)](cluster::ApiAnswer&& answer) {
             if (!answer.done())
                 return done(base::fail(answer.error));
             if (!base::bool_or(member(answer.body, "status"), "allowed", false))
@@ -335,7 +340,7 @@ void ClusterHost::check_right(std::size_t index, std::function<void(const Result
                                            std::string(evict_rights.at(index).words) +
                                            " pods (EvictAs=own): apply "
                                            "/usr/share/gpuhost/kubernetes/evict/host-evict.yaml"));
-            check_right(index + 1, done);
+            check_right(index + 1, overrides, done);
         });
 }
 

@@ -51,8 +51,8 @@ class ClusterHost final : public cluster::UpgradeHost {
     void follow_swap(const DaemonState& state);
     void follow_check(Described operation);
     void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
-    void check_rights(std::function<void(const base::Result<void>&)> done);
-    void check_right(std::size_t index, std::function<void(const base::Result<void>&)> done);
+    void check_rights(bool overrides, std::function<void(const base::Result<void>&)> done);
+    void check_right(std::size_t index, bool overrides, std::function<void(const base::Result<void>&)> done);
     void plan_check();
     void dry_run_check();
     void end_check(cluster::Task result);

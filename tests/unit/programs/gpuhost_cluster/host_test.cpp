@@ -295,6 +295,17 @@ TEST_F(OwnEvictionTest, CheckFailsWithoutTheRightToEvict) {
     EXPECT_TRUE(until(UpgradeAct::Check, 0, [this] { return daemon.calls("Plan") == 1; }));
 }
 
+TEST_F(OwnEvictionTest, OverriddenBudgetsNeedTheRightToDelete) {
+    server.denied = "delete";
+    policy.override_pdb = true;
+    ASSERT_TRUE(until(UpgradeAct::Check, 0, [this] {
+        return host.check(wanted).text.find("this host's user may not delete pods") != std::string::npos;
+    }));
+    EXPECT_EQ(daemon.calls("Plan"), 0U);
+    policy.override_pdb = false;
+    EXPECT_TRUE(until(UpgradeAct::Check, 0, [this] { return daemon.calls("Plan") == 1; }));
+}
+
 TEST_F(OwnEvictionTest, ForbiddenReviewFailsTheCheck) {
     server.forbids = [](const http::Request&) { return true; };
     EXPECT_TRUE(until(UpgradeAct::Check, 0, [this] { return host.check(wanted).state == State::Failed; }));
