@@ -74,8 +74,9 @@ struct DoctorFacts {
     std::vector<kmod::LoadedModule> loaded;
     bool nouveau_loaded = false;
     kmod::DriverOwner owner = kmod::DriverOwner::Gpuhost;
-    std::string configured; ///< Version= in the configuration
-    std::string current;    ///< kmod::current_userland(): target of the link to the current userland
+    std::string configured;      ///< Version= in the configuration
+    std::string flavour = "any"; ///< Flavour= in the configuration
+    std::string current;         ///< kmod::current_userland(): target of the link to the current userland
     kmod::Store store;
     std::string enforcement; ///< how signatures are enforced, in words; empty: not enforced
     std::optional<kmod::SetVerdict> selected_set; ///< whether the kernel accepts the selected modules

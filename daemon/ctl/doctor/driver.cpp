@@ -75,7 +75,7 @@ std::string without_own_driver(const DoctorFacts& facts) {
 
 std::string way_to_driver(const DoctorFacts& facts) {
     kmod::DriverSettings settings;
-    settings.flavour = "any";
+    settings.flavour = facts.flavour;
     if (facts.is_host && facts.owner == kmod::DriverOwner::Gpuhost && wanted_version(facts).empty())
         if (const auto problem = kmod::driver_to_choose(observed_of(facts), settings))
             return problem->hint.substr(0, problem->hint.find_last_not_of('.') + 1);

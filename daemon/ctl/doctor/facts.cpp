@@ -135,6 +135,7 @@ void add_driver(DoctorFacts& facts, const Root& root) {
     });
     facts.owner = settings.owner;
     facts.configured = settings.version;
+    facts.flavour = settings.flavour;
     facts.current = kmod::current_userland(root);
     facts.gpus = kmod::nvidia_gpus(root);
     facts.served = kmod::served_gpus(root);
