@@ -22,6 +22,20 @@ std::string in_store(const Observed& observed) {
     return versions.empty() ? "the store is empty" : "the store has " + base::join(versions, ", ");
 }
 
+/// Returns how to get modules if no version can be built: what the newest version with a source lacks, if
+/// there is one.
+std::string hint_without_build(const Observed& observed, const DriverSettings& of_build) {
+    for (const DriverVersion& version : observed.store.versions) {
+        if (version.sources.empty())
+            continue;
+        const auto problems = build_plan(version.version, {}, false, of_build, observed).problems;
+        if (!problems.empty() && !problems.front().hint.empty())
+            return problems.front().hint.substr(0, problems.front().hint.find_last_not_of('.') + 1);
+    }
+    return "Bring in modules for kernel " + observed.kernel +
+           ", or the source of a version: gpuhostctl upgrade FILE…";
+}
+
 /// Returns the hint: a command for the newest version that has modules for the running kernel, else for the
 /// newest whose source can be built. Names first what a build lacks.
 std::string command_for(const Observed& observed, const DriverSettings& settings) {
@@ -41,8 +55,7 @@ std::string command_for(const Observed& observed, const DriverSettings& settings
         return build_plan(version.version, {}, false, of_build, observed).problems.empty();
     });
     if (source == versions.end())
-        return "Bring in modules for kernel " + observed.kernel +
-               ", or the source of a version: gpuhostctl upgrade FILE…";
+        return hint_without_build(observed, of_build);
     if (observed.has_headers(observed.kernel))
         return choose + source->version + configure;
     return "Install the headers of kernel " + observed.kernel +

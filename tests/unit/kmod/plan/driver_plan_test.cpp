@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
+#include "kmod/plan/driver_choice.hpp"
 #include "kmod/plan/driver_plan.hpp"
 
 #include <functional>
@@ -727,6 +728,20 @@ TEST(DriverChoice, BuildNeedsSourceAndHeaders) {
     observed.kernels[0].headers = true;
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
               "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf.");
+}
+
+TEST(DriverChoice, SourceOfAnotherFlavourIsNamed) {
+    Observed observed = fresh_host();
+    observed.store.versions.pop_back();
+    observed.store.versions[0].modules.clear();
+    observed.store.versions[0].sources.emplace_back().flavour = "open";
+    DriverSettings settings;
+    settings.flavour = "proprietary";
+    const auto problem = driver_to_choose(observed, settings);
+    ASSERT_TRUE(problem);
+    EXPECT_EQ(problem->hint,
+              "Import nvidia-kernel-dkms of this version, or modules that are already built, or "
+              "set Flavour=open in gpuhostd.conf to use the source in the store.");
 }
 
 TEST(DriverChoice, PreinstalledDriverMayBeKept) {
