@@ -77,9 +77,15 @@ std::string progress_lines(const Json& operation, SeenSteps& seen) {
         out += position(steps, i) + std::string(how) + printable(base::string_or(steps[i], "summary", "")) +
                "\n";
     };
-    for (std::size_t i = 0; i < steps.size(); ++i)
-        if (was_begun(base::string_or(steps[i], "state", "pending")) && seen.forth.insert(i).second)
+    bool runs = false;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const std::string state = base::string_or(steps[i], "state", "pending");
+        // All steps of a group are running. Those after the first one may become skipped, which changes numbers.
+        if (state == "running" && std::exchange(runs, true))
+            continue;
+        if (was_begun(state) && seen.forth.insert(i).second)
             say(i, "");
+    }
     for (std::size_t i = steps.size(); i-- > 0;) // in the order of the undo
         if (changes_host(operation) && goes_back(base::string_or(steps[i], "state", "")) &&
             seen.back.insert(i).second)

@@ -90,6 +90,15 @@ TEST(ProgressLines, SkippedStepsAreNotCounted) {
     EXPECT_NE(progress_bar(screen(80), later).find(" 2/2 point libraries"), std::string::npos);
 }
 
+TEST(ProgressLines, StepsOfGroupNeverRepeatNumbers) {
+    SeenSteps seen;
+    EXPECT_EQ(progress_lines(swap_operation("running", {"running", "running", "running"}), seen),
+              "1/3 stop nvidia-persistenced.service\n");
+    const auto skipped = swap_operation("running", {"done", "skipped", "running"});
+    EXPECT_EQ(progress_lines(skipped, seen), "2/2 point libraries at 550.163.01\n");
+    EXPECT_EQ(progress_lines(swap_operation("committed", {"done", "skipped", "done"}), seen), "");
+}
+
 TEST(ProgressLines, UndoOfAnImportIsNotPrinted) {
     SeenSteps seen;
     auto import = swap_operation("rolled-back", {"undone", "undone", "pending"});
