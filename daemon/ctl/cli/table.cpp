@@ -72,12 +72,14 @@ void Table::leave_out_spare(const Screen& screen, Line& line, const std::vector<
     }
 }
 
-void Table::cut(const Screen& screen, const Line& line, std::vector<std::size_t>& widths) const {
+void Table::cut(const Screen& screen, Line& line, std::vector<std::size_t>& widths) const {
     for (const std::size_t i : line.columns) {
         const std::size_t others = width_of(line.columns, line.indent, widths) - widths[i];
         const std::size_t left = screen.columns - std::min(screen.columns, others);
-        if (columns_[i].cut && left >= least_wrapped)
-            widths[i] = std::min(widths[i], left);
+        if (!columns_[i].cut || left < least_wrapped || left >= widths[i])
+            continue;
+        widths[i] = left;
+        line.cut = true;
     }
 }
 
@@ -135,7 +137,7 @@ void Table::add_row(std::string& out, const Screen& screen, const std::vector<Li
         std::size_t most = 0;
         for (const std::size_t i : line.columns) {
             const std::string text =
-                screen.terminal && columns_[i].cut ? elide(row[i].text, widths[i]) : row[i].text;
+                line.cut && columns_[i].cut ? elide(row[i].text, widths[i]) : row[i].text;
             parts.push_back(base::split(screen.terminal ? wrap(text, widths[i], 0, 0) : text, '\n'));
             most = std::max(most, text.empty() ? 0 : parts.back().size());
         }

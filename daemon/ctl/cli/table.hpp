@@ -49,12 +49,13 @@ class Table {
         std::vector<std::size_t> columns;
         std::size_t indent = 0;
         bool untitled = false;
+        bool cut = false; ///< by cut()
     };
     [[nodiscard]] std::vector<std::size_t> widths() const; ///< 0: the column is omitted
     /// Removes spare columns until the line fits, or none is left.
     void leave_out_spare(const Screen& screen, Line& line, const std::vector<std::size_t>& widths) const;
     /// Reduces the width of a column that may be cut so that the line fits, if enough of it is left.
-    void cut(const Screen& screen, const Line& line, std::vector<std::size_t>& widths) const;
+    void cut(const Screen& screen, Line& line, std::vector<std::size_t>& widths) const;
     /// Returns the lines of each row for this terminal, and reduces the widths of columns to wrap.
     [[nodiscard]] std::vector<Line> lines_of_row(const Screen& screen,
                                                  std::vector<std::size_t>& widths) const;

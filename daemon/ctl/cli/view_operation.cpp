@@ -179,7 +179,7 @@ std::string render_operations(const Screen& screen, const std::vector<client::Op
                  {"BEGAN"},
                  {"TOOK", Table::Align::Right, 1},
                  {"STATE"},
-                 {"TITLE", Table::Align::Left, 0, false, true}});
+                 {.title = "TITLE", .cut = true}});
     for (const client::OperationRow& row : rows)
         table.add({std::to_string(row.id),
                    human_ago(row.began_us, now_us),

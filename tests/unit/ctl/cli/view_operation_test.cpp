@@ -277,6 +277,13 @@ TEST(OperationView, ListCutsLongTitlesOnTerminal) {
               "ID  BEGAN      STATE      TITLE\n"
               " 7  5 min ago  committed  import driver 535.261.03 for kernel 6.1.0-50-amd64 (4…\n");
     EXPECT_NE(render_operations({}, {row}, 1'300'000'000).find(row.title), std::string::npos);
+    EXPECT_EQ(render_operations({true, false, 50}, {row}, 1'300'000'000),
+              "ID  BEGAN      STATE\n"
+              "    TITLE\n"
+              " 7  5 min ago  committed\n"
+              "    import driver 535.261.03 for kernel\n"
+              "    6.1.0-50-amd64 (4 modules) from a long name\n")
+        << "wrapped where too little is left";
 }
 
 TEST(OperationView, MalformedDocumentsAreShown) {
