@@ -190,10 +190,11 @@ export async function openOperation(daemon, id) {
 function stepParts({ steps, state }) {
     if (steps.length === 0) return null;
     if (state.style !== "good") return stepList(steps);
+    const counted = steps.filter((step) => step.number !== "").length;
     return element(
         "details",
         {},
-        element("summary", {}, plural(steps.length, "step", "steps")),
+        element("summary", {}, plural(counted, "step", "steps")),
         stepList(steps),
     );
 }
