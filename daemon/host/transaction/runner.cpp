@@ -451,7 +451,7 @@ bool Runner::interruptible(const Action& action) const {
     return kind && kind->interruptible;
 }
 
-/// Moves the progress of the operation to this part of an action. It only rises, and only falls in an undo.
+/// Moves the progress of the operation to this part of an action. Rises; in an undo, falls.
 void Runner::show_fraction(const Action& action, double fraction) {
     Operation& operation = current_->operation;
     const double now = whole(kinds_, operation.transaction, action, fraction);
