@@ -29,26 +29,29 @@ Result<void> save_marks(StepContext& context, const HealthRules& rules) {
     return context.root.write_atomic(path, base::dump(to_json(rules)));
 }
 
-/// Writes the present offer again, with other rules. Without an offer, the next one has them.
+/// Writes the present offer again, with other rules. Without an offer, the next one has them. Without a
+/// record, devices.publish makes both again.
 Result<void> offer_again(StepContext& context, const HealthRules& rules) {
     auto offer = read_offer(context.root);
     auto record = read_offer_record(context.root);
-    if (!offer || !record)
+    if (!offer)
         return {};
     GPUHOST_CHECK(save_offer(context.root, context.staging));
     offer->health = rules;
     GPUHOST_TRY(id, write_offer(context.root, *std::move(offer)));
-    record->id = id;
-    record->inputs["health"] = to_json(rules);
-    GPUHOST_CHECK(write_offer_record(context.root, *record));
+    if (record) {
+        record->id = id;
+        record->inputs["health"] = to_json(rules);
+        GPUHOST_CHECK(write_offer_record(context.root, *record));
+    }
     confirm_offer(context, id);
     return {};
 }
 
 template <class Change>
 Result<Json> change_marks(StepContext& context, const Json& args, const Change& change) {
-    HealthRules rules =
-        health_rules(context.root, devices_settings_from_json(base::member(args, "settings")));
+    GPUHOST_TRY(rules,
+                health_rules(context.root, devices_settings_from_json(base::member(args, "settings"))));
     GPUHOST_CHECK(save_marks(context, rules));
     GPUHOST_CHECK(change(rules, base::string_or(args, "device", "")));
     GPUHOST_CHECK(write_marks(context.root, rules));
@@ -72,8 +75,10 @@ Result<Json> clear(StepContext& context, const Json& args) {
 
 Result<void> undo(StepContext& context, const Json& /*args*/) {
     const auto saved = context.root.read(context.staging + std::string(saved_file));
-    if (!saved)
+    if (!saved && saved.error().code == Errc::NotFound)
         return {};
+    if (!saved)
+        return base::fail(saved.error());
     GPUHOST_TRY(value, base::parse_json(*saved, saved_file));
     GPUHOST_TRY(rules, health_rules_from_json(value));
     GPUHOST_CHECK(write_marks(context.root, rules));

@@ -3,8 +3,10 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/devices/publish/offer_files.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuhost::devices {
 
@@ -15,10 +17,19 @@ using base::Root;
 
 namespace {
 
-HealthRules read_rules(const Root& root, std::string_view path) {
+Result<HealthRules> read_rules(const Root& root, std::string_view path) {
     const auto text = root.read(path);
+    if (!text && text.error().code == Errc::NotFound)
+        return HealthRules();
     const auto value = text ? base::parse_json(*text, path) : base::fail(text.error());
-    return value ? health_rules_from_json(*value).value_or(HealthRules()) : HealthRules();
+    auto rules = value ? health_rules_from_json(*value) : base::fail(value.error());
+    if (rules && value->is_object())
+        return rules;
+    return base::fail(rules ? Errc::BadContent : rules.error().code,
+                      "marks or clears of GPUs can't be read: " + std::string(path) + ": " +
+                          (rules ? "not an object" : rules.error().message),
+                      "Repair or remove " + std::string(path) +
+                          ", then mark the GPUs again: gpuhostctl gpu mark.");
 }
 
 /// Writes one list of the rules; removes the file if the list is empty.
@@ -32,9 +43,23 @@ Result<void> write_list(const Root& root, std::string_view path, const HealthRul
 
 } // namespace
 
-HealthRules health_rules(const Root& root, const DevicesSettings& settings) {
-    return {settings.ignore_xids, settings.fatal_xids, read_rules(root, marks_path).marks,
-            read_rules(root, clears_path).clears};
+Result<HealthRules> health_rules(const Root& root, const DevicesSettings& settings) {
+    GPUHOST_TRY(marks, read_rules(root, marks_path));
+    GPUHOST_TRY(clears, read_rules(root, clears_path));
+    return HealthRules{settings.ignore_xids, settings.fatal_xids, std::move(marks.marks),
+                       std::move(clears.clears)};
+}
+
+HealthRules usable_rules(const Root& root, const DevicesSettings& settings, std::string& problem) {
+    auto rules = health_rules(root, settings);
+    if (rules)
+        return *std::move(rules);
+    problem = rules.error().message;
+    const auto offer = read_offer(root);
+    HealthRules kept = offer ? offer->health : HealthRules();
+    kept.ignore_xids = settings.ignore_xids;
+    kept.fatal_xids = settings.fatal_xids;
+    return kept;
 }
 
 Result<void> write_marks(const Root& root, const HealthRules& rules) {

@@ -15,8 +15,12 @@ namespace gpuhost::devices {
 inline constexpr std::string_view marks_path = "/var/lib/gpuhost/gpu-marks.json";
 inline constexpr std::string_view clears_path = "/run/gpuhost/gpu-clears.json";
 
-/// Returns the lists of the settings, and the marks and clears. A file that can't be read counts as empty.
-[[nodiscard]] HealthRules health_rules(const base::Root& root, const DevicesSettings& settings);
+/// Returns the lists of the settings, and the marks and clears. Fails if a file exists and can't be read.
+[[nodiscard]] base::Result<HealthRules> health_rules(const base::Root& root, const DevicesSettings& settings);
+/// Returns the same. If a file can't be read, sets `problem` and keeps the marks and clears of the present
+/// offer.
+[[nodiscard]] HealthRules usable_rules(const base::Root& root, const DevicesSettings& settings,
+                                       std::string& problem);
 /// Writes the marks and clears.
 [[nodiscard]] base::Result<void> write_marks(const base::Root& root, const HealthRules& rules);
 

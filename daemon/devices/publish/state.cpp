@@ -77,6 +77,7 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
         return {{"driver", ""}};
     Texts gpus = runtime::gpu_addresses(root);
     std::sort(gpus.begin(), gpus.end());
+    std::string unreadable; // devices.publish warns of it
     return {{"driver", version},
             {"gpuhost", PACKAGE_VERSION},
             {"gpus", std::move(gpus)},
@@ -84,13 +85,18 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
             {"resource", settings.resource},
             {"kubelet_root", settings.kubelet_root},
             {"mig_strategy", name_of(settings.mig)},
-            {"health", to_json(health_rules(root, settings))},
+            {"health", to_json(usable_rules(root, settings, unreadable))},
             {"labels", name_of(settings.labels)},
             {"taint_unhealthy", settings.taint_unhealthy}};
 }
 
 Json observe_devices(const Root& root, const DevicesSettings& settings) {
-    Json observed{{"serve", settings.serve}, {"exists", root.exists(offer_path)}};
+    Texts marked;
+    std::string unreadable;
+    for (const Mark& mark : usable_rules(root, settings, unreadable).marks)
+        marked.push_back(mark.uuid);
+    Json observed{
+        {"serve", settings.serve}, {"exists", root.exists(offer_path)}, {"marked", std::move(marked)}};
     if (!settings.serve && !observed["exists"].get<bool>())
         return observed;
     const auto offer = read_offer(root);
@@ -105,10 +111,6 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
                               : Json();
     observed["record"] =
         record ? Json{{"id", record->id}, {"inputs", record->inputs}, {"problem", record->problem}} : Json();
-    Texts marked;
-    for (const Mark& mark : health_rules(root, settings).marks)
-        marked.push_back(mark.uuid);
-    observed["marked"] = std::move(marked);
     observed["registry"] = has_registry(root, settings.kubelet_root);
     observed["features"] = !offer || has_features(root, *offer);
     observed["running"] = is_served(root);

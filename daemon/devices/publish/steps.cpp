@@ -39,12 +39,16 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
     }
     GPUHOST_CHECK(make_registry(context.root, settings.kubelet_root));
     const std::size_t count = present.gpus.size();
+    std::string unreadable;
+    HealthRules rules = usable_rules(context.root, settings, unreadable);
+    if (!unreadable.empty())
+        context.warn("the offer keeps its present marks of GPUs: " + unreadable);
     Offer offer{"",
                 settings.resource,
                 settings.mig,
                 std::move(present.failure),
                 std::move(present.gpus),
-                health_rules(context.root, settings),
+                std::move(rules),
                 std::move(present.host),
                 settings.labels,
                 settings.taint_unhealthy};

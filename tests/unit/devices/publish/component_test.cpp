@@ -9,6 +9,7 @@
 #include "daemon/runtime/cdi/driver_root.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -496,7 +497,7 @@ TEST_F(MarksTest, UndoRestoresTheMarks) {
     EXPECT_EQ(offered().marks[0].reason, "second");
     ASSERT_TRUE(run(step, true, "/staging/two"));
     EXPECT_EQ(offered().marks[0].reason, "first");
-    EXPECT_EQ(health_rules(root_, devices_settings(settings_)).marks[0].reason, "first");
+    EXPECT_EQ(health_rules(root_, devices_settings(settings_))->marks[0].reason, "first");
 }
 
 TEST_F(MarksTest, DevicesAreNamedByUuidAddressOrIndex) {
@@ -516,6 +517,42 @@ TEST_F(MarksTest, ReasonIsOneShortLine) {
 TEST_F(MarksTest, UnknownRequestIsRefused) {
     EXPECT_EQ(requested({{"request", "reset"}}).problems.at(0).code, Errc::InvalidArgument);
     EXPECT_TRUE(plan().problems.empty());
+}
+
+TEST_F(MarksTest, DamagedMarksAreKeptInTheOffer) {
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/mark"));
+    for (const char* text : {"{", "[]", R"({"marks": [{}]})"}) {
+        host_.write(std::string(marks_path), text);
+        const auto marked = run(marking("GPU-0", "other").steps.at(0), false, "/staging/other");
+        ASSERT_FALSE(marked) << text;
+        EXPECT_NE(marked.error().message.find(marks_path), std::string::npos) << marked.error().message;
+        EXPECT_FALSE(run(clearing().steps.at(0), false, "/staging/clear"));
+        EXPECT_EQ(root_.read(marks_path).value_or(""), text);
+        warnings_.clear();
+        ASSERT_TRUE(run(publishing(), false, text));
+        EXPECT_EQ(offered().marks.at(0).reason, "RMA");
+        EXPECT_TRUE(std::any_of(warnings_.begin(), warnings_.end(), [](const std::string& warning) {
+            return warning.find("keeps its present marks") != std::string::npos;
+        }));
+    }
+    forget_failure();
+    EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(MarksTest, MarkIsOfferedWithoutARecord) {
+    ASSERT_TRUE(root_.remove("/run/gpuhost/devices.json"));
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/mark"));
+    EXPECT_EQ(offered().marks.size(), 1U);
+}
+
+TEST_F(MarksTest, MarkCanBeClearedWhenNothingIsServed) {
+    ASSERT_TRUE(run(marking().steps.at(0), false, "/staging/mark"));
+    set("Serve", "off");
+    ASSERT_TRUE(run(publishing(), false, "off"));
+    const core::Plan clear = clearing();
+    ASSERT_TRUE(clear.problems.empty());
+    ASSERT_TRUE(run(clear.steps.at(0), false, "/staging/clear"));
+    EXPECT_FALSE(root_.exists(marks_path));
 }
 
 TEST_F(MarksTest, MarkOfAVanishedDeviceCanBeCleared) {
