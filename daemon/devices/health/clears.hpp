@@ -8,9 +8,9 @@
 
 namespace gpuhost::devices {
 
-/// Applies the clears that the log has not seen yet, each once: a later error is a new fault. The clear of a GPU
-/// removes its faults and required action. The clear of a MIG device leaves those to the other devices of
-/// the GPU. Compares no times: the clock may be set. Returns true if the log has changed.
+/// Applies the clears that the log has not seen yet, each once: a later error is a new fault. The clear of a
+/// GPU removes its faults and required action. The clear of a MIG device leaves those to the other devices
+/// of the GPU. Compares no times: the clock may be set. Returns true if the log has changed.
 bool apply_clears(FaultLog& log, const std::vector<Gpu>& gpus, const std::vector<Clear>& clears);
 
 } // namespace gpuhost::devices
