@@ -50,6 +50,7 @@ Result<DeviceHealth> device_from_json(const Json& value) {
     health.reason = base::string_or(value, "reason", "");
     health.xid = static_cast<unsigned>(std::clamp<std::int64_t>(base::int_or(value, "xid", 0), 0, 0xffff));
     health.since_us = base::int_or(value, "since_us", 0);
+    health.clear = base::string_or(value, "clear", "");
     return health;
 }
 
@@ -71,7 +72,8 @@ Json to_json(const std::vector<DeviceHealth>& health) {
                         {"recovery", name_of(one.recovery)},
                         {"reason", one.reason},
                         {"xid", one.xid},
-                        {"since_us", one.since_us}});
+                        {"since_us", one.since_us},
+                        {"clear", one.clear}});
     return list;
 }
 
@@ -89,12 +91,13 @@ Result<std::vector<DeviceHealth>> health_from_json(const Json& list) {
 std::string advice(const DeviceHealth& health) {
     if (health.state != HealthState::unhealthy)
         return "";
+    const std::string& device = health.clear.empty() ? health.uuid : health.clear;
     switch (health.recovery) {
     case Recovery::none:
-        return "Return it to the kubelet: gpuhostctl gpu clear " + health.uuid + ".";
+        return "Return it to the kubelet: gpuhostctl gpu clear " + device + ".";
     case Recovery::reset:
-        return "Drain the host, reset the GPU with 'nvidia-smi --gpu-reset', then: gpuhostctl gpu clear " +
-               health.uuid + ".";
+        return "Drain the host, reset the GPU with 'nvidia-smi --gpu-reset -i " + device +
+               "', then: gpuhostctl gpu clear " + device + ".";
     case Recovery::reboot:
         return "Drain the host, then: systemctl reboot.";
     }

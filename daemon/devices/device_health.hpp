@@ -36,6 +36,8 @@ struct DeviceHealth {
     std::string reason;        ///< a phrase for people: "Xid 79: GPU has fallen off the bus"
     unsigned xid = 0;          ///< number of the driver's error; 0: none
     std::int64_t since_us = 0; ///< CLOCK_REALTIME of the first error or of the mark, in microseconds
+    /// The device to reset or clear, if it is another one: the GPU of a MIG device. "": this device.
+    std::string clear{};
     friend bool operator==(const DeviceHealth&, const DeviceHealth&) = default;
 };
 

@@ -108,6 +108,10 @@ DeviceHealth evaluate(const Place& place, const FaultLog& log, const HealthRules
                                    [&](const Mark& one) { return place.is(one.uuid); });
     if (mark != rules.marks.end())
         add_mark(worst, *mark);
+    const bool only_marked = mark != rules.marks.end() && worst.recovery == Recovery::none;
+    if (place.instance != nullptr && worst.state == HealthState::unhealthy &&
+        !(only_marked && mark->uuid == worst.uuid))
+        worst.clear = place.gpu.uuid;
     return worst;
 }
 

@@ -259,6 +259,18 @@ TEST_F(HealthTest, MarkMakesADeviceUnhealthy) {
     EXPECT_EQ(health().since_us, 7);
 }
 
+TEST_F(HealthTest, AdviceNamesTheDeviceToClear) {
+    offer.health.marks = {{"MIG-6", "slow", 8}};
+    EXPECT_NE(advice(health("MIG-6")).find("gpu clear MIG-6."), std::string::npos);
+    offer.health.marks = {{"GPU-2", "slow", 8}};
+    EXPECT_NE(advice(health("MIG-6")).find("gpu clear GPU-2."), std::string::npos);
+    see_xid(119, "PCI:0000:02:00 GPU-I:05");
+    EXPECT_NE(advice(health("MIG-5")).find("--gpu-reset -i GPU-2'"), std::string::npos);
+    see_xid(119);
+    EXPECT_NE(advice(health()).find("--gpu-reset -i GPU-1', then: gpuhostctl gpu clear GPU-1."),
+              std::string::npos);
+}
+
 TEST_F(HealthTest, OnlyUnhealthyDevicesAreKeptFromPods) {
     see_xid(13);
     see_xid(79, "PCI:0000:02:00 GPU-I:05");
