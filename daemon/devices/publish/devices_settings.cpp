@@ -93,6 +93,13 @@ std::size_t longest_socket(const DevicesSettings& settings) {
                     sizeof "/run/gpuhost-devices/" - 1 + number.size());
 }
 
+std::string fatal_mistake(std::string_view value) {
+    for (const unsigned xid : xids_of(base::split_words(value)))
+        if (xid == 154)
+            return "has 154, by which the driver requires an action or none";
+    return xids_mistake(value);
+}
+
 constexpr std::array keys{
     SettingKey{"Devices", "Serve", SettingType::Choice, "off", "off plugin",
                "whether gpuhostd offers the GPUs to the kubelet, as a device plugin"},
@@ -105,7 +112,7 @@ constexpr std::array keys{
     SettingKey{"Devices", "IgnoreXids", SettingType::Words, "", "",
                "errors of the driver that do not make a GPU unhealthy", "", xids_mistake},
     SettingKey{"Devices", "FatalXids", SettingType::Words, "", "",
-               "errors of the driver that make a GPU unhealthy until a reboot or a clear", "", xids_mistake},
+               "errors of the driver that make a GPU unhealthy until a reboot or a clear", "", fatal_mistake},
     SettingKey{
         "Devices", "Labels", SettingType::Choice, "node", "no node nfd",
         "who labels the Node with facts of its GPUs: gpuhost-cluster, Node Feature Discovery or nobody"},

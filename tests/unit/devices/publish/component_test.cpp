@@ -438,6 +438,10 @@ TEST_F(DevicesTest, XidsAreNumbers) {
     EXPECT_EQ(key.mistake("13 31"), "");
     for (const char* value : {"0", "13,31", "10000", "-1", "all"})
         EXPECT_NE(key.mistake(value), "") << value;
+    const core::SettingKey& fatal = *settings_.get("Devices", "FatalXids").key;
+    EXPECT_EQ(fatal.mistake("13 31"), "");
+    for (const char* value : {"0", "13 154"})
+        EXPECT_NE(fatal.mistake(value), "") << value;
 }
 
 class MarksTest : public DevicesTest {
