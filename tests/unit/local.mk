@@ -136,7 +136,7 @@ $(%C%_devices_tests_OBJECTS): | $(kubelet_headers)
     tests/support/sync_seam.h
 
 check_PROGRAMS += %D%/stub-nvml.so
-%C%_stub_nvml_so_SOURCES = tests/support/stub_nvml.c
+%C%_stub_nvml_so_SOURCES = tests/support/stub_nvml.c tests/support/stub_nvml.h tests/support/stub_nvml_mig.c
 %C%_stub_nvml_so_CFLAGS = -fPIC
 %C%_stub_nvml_so_LDFLAGS = -shared
 check_PROGRAMS += %D%/stub-cuda.so

@@ -75,7 +75,7 @@ class Tree:
         own = self.path / LIBRARIES / "nvidia/current"
         nvml = own / f"libnvidia-ml.so.{VERSION}"
         nvml.unlink()  # the real library finds no GPU here
-        self._compile(nvml, "libnvidia-ml.so.1", TESTS / "support/stub_nvml.c")
+        self._compile(nvml, "libnvidia-ml.so.1", TESTS / "support/stub_nvml.c", TESTS / "support/stub_nvml_mig.c")
         (own / "vdpau").mkdir()
         for name, soname in STAND_INS.items():
             self._compile(own / name, soname, "/dev/null")
@@ -83,8 +83,8 @@ class Tree:
         link("libnvidia-nvvm.so.4", own / "libnvidia-nvvm.so")
 
     @staticmethod
-    def _compile(library, soname, source):
-        subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", "-o", library, "-x", "c", source], check=True)
+    def _compile(library, soname, *sources):
+        subprocess.run(["cc", "-shared", "-fPIC", "-I", TESTS.parent, f"-Wl,-soname,{soname}", "-o", library, "-x", "c", *sources], check=True)
 
     def _add_devices(self):
         for name, (major, minor) in NODES.items():
