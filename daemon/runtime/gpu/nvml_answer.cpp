@@ -178,6 +178,27 @@ std::uint64_t written_memory(const MigSize& size) {
     return static_cast<std::uint64_t>(std::llround(std::ceil(share * 8) / 8 * whole));
 }
 
+/// Returns the last line of the output, because NVML may print lines too.
+Result<Json> parse_answer(std::string_view text) {
+    text = text.substr(0, text.find_last_not_of('\n') + 1);
+    text = text.substr(text.rfind('\n') + 1); // npos + 1 is 0
+    GPUHOST_TRY(answer, base::parse_json(text, "NVML's answer"));
+    if (const std::string error = base::string_or(answer, "error", ""); !error.empty())
+        return base::fail(Errc::Failed, "NVML: " + error);
+    return std::move(answer);
+}
+
+Result<std::vector<NvmlGpu>> gpus_of(const Json& answer) {
+    if (!base::member(answer, "gpus").is_array())
+        return base::fail(Errc::BadContent, "NVML's answer has no GPUs");
+    std::vector<NvmlGpu> gpus;
+    for (const Json& element : base::member(answer, "gpus")) {
+        GPUHOST_TRY(gpu, read_gpu(element));
+        gpus.push_back(std::move(gpu));
+    }
+    return gpus;
+}
+
 } // namespace
 
 std::string mig_profile_name(unsigned profile, const MigSize& size) {
@@ -220,35 +241,29 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
 }
 
 Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text) {
-    text = text.substr(0, text.find_last_not_of('\n') + 1);
-    text = text.substr(text.rfind('\n') + 1); // npos + 1 is 0
-    GPUHOST_TRY(answer, base::parse_json(text, "NVML's answer"));
-    if (const std::string error = base::string_or(answer, "error", ""); !error.empty())
-        return base::fail(Errc::Failed, "NVML: " + error);
-    if (!base::member(answer, "gpus").is_array())
-        return base::fail(Errc::BadContent, "NVML's answer has no GPUs");
-    std::vector<NvmlGpu> gpus;
-    for (const Json& element : base::member(answer, "gpus")) {
-        GPUHOST_TRY(gpu, read_gpu(element));
-        gpus.push_back(std::move(gpu));
-    }
-    return gpus;
+    GPUHOST_TRY(answer, parse_answer(text));
+    return gpus_of(answer);
 }
 
-Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library) {
+Result<Json> run_nvml(const base::Root& host, const std::string& library, std::vector<std::string> words,
+                      std::chrono::seconds patience) {
     // The library is loaded by root, and --driver-root may name a directory that another user can write.
     if (host.is_host() && ::geteuid() == 0)
         GPUHOST_CHECK(open_trusted(host, library));
-    GPUHOST_TRY(finished,
-                run_trusted(host, {base::installed_program("gpuhost-nvml"), host.host_path(library)},
-                            patience, true));
+    words.insert(words.begin(), {base::installed_program("gpuhost-nvml"), host.host_path(library)});
+    GPUHOST_TRY(finished, run_trusted(host, std::move(words), patience, true));
     if (finished.timed_out)
         return base::fail(Errc::Timeout,
                           "NVML did not answer within " + std::to_string(patience.count()) + " s");
     if (finished.output.empty())
         return base::fail(Errc::Failed,
                           "NVML gave no answer: exit status " + std::to_string(finished.exit_status));
-    return parse_nvml_answer(finished.output);
+    return parse_answer(finished.output);
+}
+
+Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library) {
+    GPUHOST_TRY(answer, run_nvml(host, library, {}, patience));
+    return gpus_of(answer);
 }
 
 } // namespace gpuhost::runtime

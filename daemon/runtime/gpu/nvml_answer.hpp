@@ -6,6 +6,7 @@
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/base/root.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -71,7 +72,14 @@ struct MigSize {
 /// that the answer contains, if any.
 [[nodiscard]] base::Result<std::vector<NvmlGpu>> parse_nvml_answer(std::string_view text);
 
-/// Runs gpuhost-nvml with an NVML library. `library` is a path below `host`, which must be the running host.
+/// Runs gpuhost-nvml with an NVML library and returns its answer. `library` is a path below `host`, which
+/// must be the running host. `words` are the verb and its arguments. Fails with the error that the answer
+/// contains, if any.
+[[nodiscard]] base::Result<base::Json> run_nvml(const base::Root& host, const std::string& library,
+                                                std::vector<std::string> words,
+                                                std::chrono::seconds patience);
+
+/// Returns the GPUs as run_nvml() describes them without a verb.
 [[nodiscard]] base::Result<std::vector<NvmlGpu>> ask_nvml(const base::Root& host, const std::string& library);
 
 } // namespace gpuhost::runtime

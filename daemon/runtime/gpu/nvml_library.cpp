@@ -2,6 +2,7 @@
 #include "daemon/runtime/gpu/nvml_library.hpp"
 
 #include <cstdio>
+#include <cstring>
 
 #include <dlfcn.h>
 
@@ -25,6 +26,24 @@ void find(void* library, const char* name, int (*&function)(Arguments...)) {
 }
 
 } // namespace
+
+std::string nvml::printable(const char* text, std::size_t size) {
+    std::string made(text, ::strnlen(text, size));
+    for (char& c : made)
+        if (c < ' ' || c > '~')
+            c = '?';
+    return made;
+}
+
+std::string nvml::address_of(const PciInfo& info) {
+    std::string address = printable(info.bus_id, sizeof info.bus_id);
+    for (char& c : address)
+        if (c >= 'A' && c <= 'F')
+            c = static_cast<char>(c - 'A' + 'a');
+    while (address.find(':') > 4 && address.find(':') != std::string::npos && address.front() == '0')
+        address.erase(0, 1);
+    return address;
+}
 
 Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -52,6 +71,16 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     find(library, "nvmlDeviceGetGpuInstanceById", loaded.gpu_instance_by_id);
     find(library, "nvmlGpuInstanceGetInfo", loaded.gpu_instance_info);
     find(library, "nvmlDeviceGetGpuInstanceProfileInfo", loaded.gpu_instance_profile);
+    find(library, "nvmlDeviceGetHandleByUUID", loaded.device_by_uuid);
+    find(library, "nvmlDeviceSetMigMode", loaded.set_mig_mode);
+    find(library, "nvmlDeviceGetGpuInstances", loaded.gpu_instances);
+    find(library, "nvmlDeviceGetGpuInstancePossiblePlacements_v2", loaded.possible_placements);
+    find(library, "nvmlDeviceCreateGpuInstanceWithPlacement", loaded.create_gpu_instance);
+    find(library, "nvmlGpuInstanceGetComputeInstanceProfileInfo", loaded.compute_instance_profile);
+    find(library, "nvmlGpuInstanceGetComputeInstances", loaded.compute_instances);
+    find(library, "nvmlComputeInstanceGetInfo_v2", loaded.compute_instance_info);
+    find(library, "nvmlGpuInstanceCreateComputeInstance", loaded.create_compute_instance);
+    find(library, "nvmlGpuInstanceCreateComputeInstanceWithPlacement", loaded.create_compute_instance_at);
     loaded.error_string_ = reinterpret_cast<const char* (*)(int)>(::dlsym(library, "nvmlErrorString"));
     if (const int error = loaded.init_(); error != nvml::success)
         return base::fail(Errc::Failed, loaded.describe("nvmlInit_v2", error));

@@ -13,13 +13,38 @@ namespace nvml {
 
 using Device = void*;
 using GpuInstance = void*;
+using ComputeInstance = void*;
+
+struct Placement {
+    unsigned start;
+    unsigned size;
+};
 
 struct GpuInstanceInfo {
     Device device;
     unsigned id;
     unsigned profile_id;
-    unsigned placement_start;
-    unsigned placement_size;
+    Placement placement; ///< in memory slices of the GPU
+};
+
+struct ComputeInstanceInfo {
+    Device device;
+    GpuInstance gpu_instance;
+    unsigned id;
+    unsigned profile_id;
+    Placement placement; ///< in compute slices of the GPU instance
+};
+
+struct ComputeInstanceProfileInfo {
+    unsigned id;
+    unsigned slice_count;
+    unsigned instance_count;
+    unsigned multiprocessor_count;
+    unsigned copy_engine_count;
+    unsigned decoder_count;
+    unsigned encoder_count;
+    unsigned jpeg_count;
+    unsigned ofa_count;
 };
 
 struct GpuInstanceProfileInfo {
@@ -79,9 +104,20 @@ constexpr int invalid_argument = 2;
 constexpr int not_supported = 3;
 constexpr int not_found = 6;
 constexpr int function_not_found = 13;
+constexpr int reset_required = 16;
+constexpr int in_use = 19;
 constexpr unsigned mig_enabled = 1;
 constexpr unsigned char fabric_completed = 3;
 constexpr int virtual_gpu = 2; ///< a virtualization mode: the GPU is a vGPU of a hypervisor
+constexpr unsigned last_gpu_instance_profile = 31;     ///< nvml.h has fewer; unknown ones are refused
+constexpr unsigned last_compute_instance_profile = 15; ///< as above
+
+/// Returns a text of the library as printable ASCII, so that it is valid JSON.
+[[nodiscard]] std::string printable(const char* text, std::size_t size);
+
+/// Returns a bus ID as sysfs writes it: "0000:06:00.0" for "00000000:06:00.0". A domain has at least four
+/// digits.
+[[nodiscard]] std::string address_of(const PciInfo& info);
 
 } // namespace nvml
 
@@ -117,6 +153,22 @@ class NvmlLibrary {
     int (*gpu_instance_by_id)(nvml::Device, unsigned, nvml::GpuInstance*) = nullptr;
     int (*gpu_instance_info)(nvml::GpuInstance, nvml::GpuInstanceInfo*) = nullptr;
     int (*gpu_instance_profile)(nvml::Device, unsigned, nvml::GpuInstanceProfileInfo*) = nullptr;
+    int (*device_by_uuid)(const char*, nvml::Device*) = nullptr;
+    /// Sets the MIG mode. The last argument gets the result of the activation, which may reset the GPU.
+    int (*set_mig_mode)(nvml::Device, unsigned, int*) = nullptr;
+    /// Gets the GPU instances with the id of a profile.
+    int (*gpu_instances)(nvml::Device, unsigned, nvml::GpuInstance*, unsigned*) = nullptr;
+    /// Gets the placements for the id of a profile, without an array only their number.
+    int (*possible_placements)(nvml::Device, unsigned, nvml::Placement*, unsigned*) = nullptr;
+    int (*create_gpu_instance)(nvml::Device, unsigned, const nvml::Placement*, nvml::GpuInstance*) = nullptr;
+    /// Gets a profile of compute instances by its number and the number of its engine profile.
+    int (*compute_instance_profile)(nvml::GpuInstance, unsigned, unsigned,
+                                    nvml::ComputeInstanceProfileInfo*) = nullptr;
+    int (*compute_instances)(nvml::GpuInstance, unsigned, nvml::ComputeInstance*, unsigned*) = nullptr;
+    int (*compute_instance_info)(nvml::ComputeInstance, nvml::ComputeInstanceInfo*) = nullptr;
+    int (*create_compute_instance)(nvml::GpuInstance, unsigned, nvml::ComputeInstance*) = nullptr;
+    int (*create_compute_instance_at)(nvml::GpuInstance, unsigned, const nvml::Placement*,
+                                      nvml::ComputeInstance*) = nullptr;
 
   private:
     NvmlLibrary() = default;
