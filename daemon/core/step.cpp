@@ -34,6 +34,8 @@ std::string_view name(Sandbox sandbox) noexcept {
         return "runtimes";
     case Sandbox::Devices:
         return "devices";
+    case Sandbox::Mig:
+        return "mig";
     }
     return "store";
 }

@@ -67,6 +67,7 @@ enum class Sandbox {
     /// processes.
     Runtimes,
     Devices, ///< root with the GPUs' device nodes: creates nodes, calls NVML
+    Mig,     ///< as Devices with CAP_SYS_ADMIN, which the driver requires to list and create MIG instances
 };
 [[nodiscard]] std::string_view name(Sandbox sandbox) noexcept;
 

@@ -56,13 +56,14 @@ std::string_view message_of(Outcome outcome) {
 
 /// Groups the steps for preflight; one worker checks each group. The steps of each unprivileged sandbox are a
 /// group, so that privileged workers never parse foreign input. All other steps share one group, and so one
-/// start of a worker.
+/// start of a worker, except those that ask the driver in the sandbox Mig.
 std::vector<std::vector<std::size_t>> preflight_groups(const core::StepKinds& kinds, const core::Plan& plan) {
     std::map<std::optional<core::Sandbox>, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         const core::StepKind* kind = kinds.find(plan.steps[i].kind);
         if (kind && kind->has_preflight)
-            groups[user_of(kind->sandbox).empty() ? std::nullopt : std::optional(kind->sandbox)].push_back(i);
+            groups[has_own_preflights(kind->sandbox) ? std::optional(kind->sandbox) : std::nullopt].push_back(
+                i);
     }
     std::vector<std::vector<std::size_t>> made;
     made.reserve(groups.size());

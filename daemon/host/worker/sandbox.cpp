@@ -21,6 +21,8 @@ constexpr std::uint64_t capability(unsigned number) {
 
 // Capabilities to write files that the user gpuhost-worker created, and to change their owner.
 constexpr std::uint64_t files = capability(CAP_DAC_OVERRIDE) | capability(CAP_FOWNER) | capability(CAP_CHOWN);
+// Capabilities to make device nodes as nvidia-modprobe does.
+constexpr std::uint64_t nodes = capability(CAP_MKNOD) | capability(CAP_CHOWN) | capability(CAP_FOWNER);
 // Capabilities to find the processes that use a device, by their descriptors and mappings.
 constexpr std::uint64_t processes = capability(CAP_SYS_PTRACE) | capability(CAP_DAC_READ_SEARCH);
 
@@ -117,11 +119,15 @@ std::string_view user_of(Sandbox sandbox) noexcept {
 }
 
 Sandbox widest(const std::vector<Sandbox>& sandboxes) noexcept {
-    for (const Sandbox candidate :
-         {Sandbox::Modules, Sandbox::Devices, Sandbox::Runtimes, Sandbox::Units, Sandbox::System})
+    for (const Sandbox candidate : {Sandbox::Modules, Sandbox::Mig, Sandbox::Devices, Sandbox::Runtimes,
+                                    Sandbox::Units, Sandbox::System})
         if (std::find(sandboxes.begin(), sandboxes.end(), candidate) != sandboxes.end())
             return candidate;
     return sandboxes.empty() ? Sandbox::Store : sandboxes.front();
+}
+
+bool has_own_preflights(Sandbox sandbox) noexcept {
+    return !user_of(sandbox).empty() || sandbox == Sandbox::Mig;
 }
 
 bool serves_many(Sandbox sandbox) noexcept {
@@ -131,6 +137,7 @@ bool serves_many(Sandbox sandbox) noexcept {
     case Sandbox::Units:
     case Sandbox::Runtimes:
     case Sandbox::Devices:
+    case Sandbox::Mig:
         return true;
     case Sandbox::Parse:
     case Sandbox::Compile:
@@ -211,8 +218,17 @@ Properties sandbox_properties(Sandbox sandbox, Words writable) {
         made.push_back(hidden_modules());
         return made;
     case Sandbox::Devices:
-        return for_all(capability(CAP_MKNOD) | capability(CAP_CHOWN) | capability(CAP_FOWNER), {"AF_UNIX"},
-                       {"@system-service"});
+        return for_all(nodes, {"AF_UNIX"}, {"@system-service"});
+    case Sandbox::Mig:
+        // SYS_ADMIN: the driver requires it to list and create instances, and to switch the MIG mode. Without
+        // ProtectKernelTunables, because NVML may unbind a GPU through /sys.
+        made = for_all(nodes | capability(CAP_SYS_ADMIN), {"AF_UNIX"}, {"@system-service"});
+        for (const char* property :
+             {"PrivateTmp", "ProtectKernelLogs", "ProtectControlGroups", "ProtectHostname"})
+            made.push_back(on(property));
+        made.push_back(text("ProtectHome", "yes"));
+        made.push_back(hidden_modules());
+        return made;
     }
     return made;
 }

@@ -39,6 +39,10 @@ inline constexpr std::string_view store_user = "gpuhost-store";
 /// list must not mix an unprivileged sandbox with others. Returns Store for an empty list.
 [[nodiscard]] core::Sandbox widest(const std::vector<core::Sandbox>& sandboxes) noexcept;
 
+/// Returns true if preflights in this sandbox do not share a worker with others: they read foreign input
+/// without privileges, or ask the driver, which the sandbox Modules may not.
+[[nodiscard]] bool has_own_preflights(core::Sandbox sandbox) noexcept;
+
 /// Returns true if a worker with this sandbox may run several steps: the sandbox does not depend on the files
 /// of one step.
 [[nodiscard]] bool serves_many(core::Sandbox sandbox) noexcept;

@@ -18,7 +18,7 @@ constexpr const char* analyze = "/usr/bin/systemd-analyze";
 constexpr std::array all{core::Sandbox::Parse,   core::Sandbox::Content, core::Sandbox::Compile,
                          core::Sandbox::Sign,    core::Sandbox::Store,   core::Sandbox::System,
                          core::Sandbox::Modules, core::Sandbox::Units,   core::Sandbox::Runtimes,
-                         core::Sandbox::Devices, core::Sandbox::Boot};
+                         core::Sandbox::Devices, core::Sandbox::Mig,     core::Sandbox::Boot};
 
 std::string capabilities(std::uint64_t mask) {
     constexpr std::array<std::pair<unsigned, const char*>, 10> names{
@@ -83,6 +83,7 @@ TEST(Sandbox, WidestSandboxIncludesTheOthers) {
     EXPECT_EQ(widest({Sandbox::Store, Sandbox::System}), Sandbox::System);
     EXPECT_EQ(widest({Sandbox::Units, Sandbox::System}), Sandbox::Units);
     EXPECT_EQ(widest({Sandbox::Devices, Sandbox::Units}), Sandbox::Devices);
+    EXPECT_EQ(widest({Sandbox::Devices, Sandbox::Mig}), Sandbox::Mig);
     EXPECT_EQ(widest({Sandbox::Devices, Sandbox::Modules, Sandbox::Units}), Sandbox::Modules);
 }
 
@@ -167,6 +168,12 @@ TEST(Sandbox, BootWritesImagesButNoModules) {
         EXPECT_EQ(unit.find(word), std::string::npos) << word << ": images need modules and devices";
 }
 
+TEST(Sandbox, PreflightsThatAskTheDriverAreApart) {
+    EXPECT_TRUE(has_own_preflights(core::Sandbox::Mig));
+    EXPECT_TRUE(has_own_preflights(core::Sandbox::Parse));
+    EXPECT_FALSE(has_own_preflights(core::Sandbox::Devices));
+}
+
 TEST(Sandbox, OnlyModulesSandboxMayLoadModules) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("CAP_SYS_MODULE") != std::string::npos,
@@ -177,7 +184,8 @@ TEST(Sandbox, OnlySandboxesThatNeedSocketsHaveThem) {
     for (const auto sandbox : all)
         EXPECT_EQ(unit_file(sandbox).find("RestrictAddressFamilies=none\n") == std::string::npos,
                   sandbox == core::Sandbox::Sign || sandbox == core::Sandbox::Units ||
-                      sandbox == core::Sandbox::Runtimes || sandbox == core::Sandbox::Devices)
+                      sandbox == core::Sandbox::Runtimes || sandbox == core::Sandbox::Devices ||
+                      sandbox == core::Sandbox::Mig)
             << core::name(sandbox);
 }
 
