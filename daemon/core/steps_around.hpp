@@ -17,6 +17,9 @@ struct StepsAround {
     /// container starts with the old driver. The undo of these steps adapts to the driver that runs when the
     /// undo begins.
     std::vector<Step> before;
+    /// Run after the new driver is validated, if it replaces another one, and before anything else may use
+    /// it. If one of these steps fails, the change of the driver is undone.
+    std::vector<Step> validated;
     /// Run after the new driver is validated, and again after the units that use it have restarted.
     std::vector<Step> after;
 };

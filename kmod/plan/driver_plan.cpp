@@ -190,11 +190,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
         {!units.empty(), {{"units.stop", "stop " + unit_names, {{"units", units}}}}},
         {swaps, around.before},
         {swaps, {{"holders.clear", "ensure that no process holds the driver", holder_args(change)}}},
-        {blocks,
-         {{.kind = "driver.devices",
-           .summary = "restore device nodes if the swap is undone",
-           .args = {{"when", "back"}},
-           .undo_only = true}}},
+        {blocks, {driver_devices_back_step("restore device nodes if the swap is undone")}},
         {loads,
          {{"modules.converge", "load nvidia " + version + " in place of " + gone_or(change.loaded.version),
            converge_args(change)}}},
@@ -223,6 +219,8 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
          {{"driver.compute",
            "compute on each GPU",
            {{"userland", change.to.userland}, {"gpus", gpus_to_serve(change)}, {"fabric", fabric}}}}},
+        // After the computation: with a MIG instance CUDA lists that instance and no GPU.
+        {swaps, around.validated},
         // Nothing is undone from here on: containers and clients may use the new driver, so that it could not
         // be unloaded.
         {blocks || observed.autoload_blocked,
@@ -391,6 +389,13 @@ void fill(DriverRequest request, const Observed& observed, const core::StepsArou
 
 Step driver_devices_step() {
     return {"driver.devices", "create device nodes", {{"when", "forward"}}};
+}
+
+Step driver_devices_back_step(std::string summary) {
+    return {.kind = "driver.devices",
+            .summary = std::move(summary),
+            .args = {{"when", "back"}},
+            .undo_only = true};
 }
 
 Plan driver_plan(const core::Desired& desired, const Observed& observed, const core::StepsAround& around) {

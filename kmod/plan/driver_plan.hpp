@@ -63,6 +63,8 @@ namespace gpuhost::kmod {
 /// Returns the step that creates the device nodes of the loaded driver. Plans of other subsystems contain it
 /// too.
 [[nodiscard]] core::Step driver_devices_step();
+/// Returns the step whose undo creates the device nodes of the driver that is loaded then.
+[[nodiscard]] core::Step driver_devices_back_step(std::string summary);
 
 /// Plans the driver component's requests "swap" and "rollback", and apply without a request. `around` are the
 /// steps of other subsystems (daemon/core/steps_around.hpp), which the plan contains if it has any steps.

@@ -176,6 +176,7 @@ core::StepsAround devices_steps_around(const DevicesSettings& settings, bool off
     withdrawal.passive = true; // its undo returns the GPUs
     return {{std::move(withdrawal)},
             {},
+            {},
             {publish_step(settings,
                           settings.serve ? "offer the GPUs to the kubelet as " + settings.resource
                                          : "no longer offer GPUs to the kubelet",

@@ -105,7 +105,7 @@ core::Step cdi_publish_step(const CdiSettings& settings, std::string summary) {
 
 core::StepsAround cdi_steps_around(const core::Settings& settings) {
     const CdiSettings cdi = cdi_settings(settings);
-    core::StepsAround around{{}, {{"cdi.withdraw", "remove the CDI specifications", args_of(cdi)}}, {}};
+    core::StepsAround around{{}, {{"cdi.withdraw", "remove the CDI specifications", args_of(cdi)}}, {}, {}};
     if (cdi.enable || validation_settings(settings.to_json()).keep)
         around.after.push_back(publish_step(cdi, false));
     return around;

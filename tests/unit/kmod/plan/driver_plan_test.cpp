@@ -354,11 +354,11 @@ core::Plan plan_of(const Observed& observed, const Json& request) {
     return driver_plan({settings, request}, observed);
 }
 
-/// Plans with steps of another subsystem: kind "first", "a" before, "b" after.
+/// Plans with steps of another subsystem: kind "first", "a" before, "v" when it is validated, "b" after.
 std::string kinds_around(const Observed& observed, const Json& request) {
     const core::Settings settings({driver_setting_keys()});
-    return kinds(
-        driver_plan({settings, request}, observed, {{{"first", "", {}}}, {{"a", "", {}}}, {{"b", "", {}}}}));
+    return kinds(driver_plan({settings, request}, observed,
+                             {{{"first", "", {}}}, {{"a", "", {}}}, {{"v", "", {}}}, {{"b", "", {}}}}));
 }
 
 TEST(DriverPlanAround, OuterStepsFollowUnitsStopAndPrecedeStart) {
@@ -366,14 +366,14 @@ TEST(DriverPlanAround, OuterStepsFollowUnitsStopAndPrecedeStart) {
         kinds_around(serving_535(), swap("550.163.01")),
         "first driver.prepare autoload.block units.stop a holders.clear driver.devices modules.converge "
         "units.quiesce driver.select "
-        "driver.devices driver.validate autoload.unblock b units.start b");
+        "driver.devices driver.validate v autoload.unblock b units.start b");
 }
 
 TEST(DriverPlanAround, FirstStepsPrecedeTheWaitForHolders) {
     core::Settings settings({driver_setting_keys()});
     ASSERT_TRUE(settings.set("Driver", "HolderPolicy", "wait", "test"));
     const std::string steps =
-        kinds(driver_plan({settings, swap("550.163.01")}, serving_535(), {{{"first", "", {}}}, {}, {}}));
+        kinds(driver_plan({settings, swap("550.163.01")}, serving_535(), {{{"first", "", {}}}, {}, {}, {}}));
     EXPECT_EQ(steps.find("first holders.wait "), 0U) << steps;
 }
 
