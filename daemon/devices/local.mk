@@ -19,6 +19,7 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/resources.cpp \
     %D%/resources.hpp
 include daemon/devices/health/local.mk
+include daemon/devices/mig/local.mk
 include daemon/devices/plugin/local.mk
 include daemon/devices/monitor/local.mk
 include daemon/devices/publish/local.mk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/programs/components.hpp"
 
+#include "daemon/devices/mig/steps.hpp"
 #include "daemon/devices/offer.hpp"
 #include "daemon/devices/publish/component.hpp"
 #include "daemon/devices/publish/steps.hpp"
@@ -17,6 +18,7 @@
 #include "images/import/images_component.hpp"
 #include "kmod/plan/driver_component.hpp"
 #include "kmod/plan/driver_filter.hpp"
+#include "kmod/plan/driver_plan.hpp"
 #include "kmod/plan/step_kinds.hpp"
 #include "kmod/store/unpack_bundle.hpp"
 
@@ -40,10 +42,24 @@ void append(std::vector<core::Step>& steps, std::vector<core::Step> more) {
     std::move(more.begin(), more.end(), std::back_inserter(steps));
 }
 
+/// Adds the steps that keep MIG instances. Their undo precedes that of cdi.withdraw, which publishes the
+/// instances and needs their device nodes.
+void append_mig(core::StepsAround& around, std::size_t split) {
+    core::StepsAround mig = devices::mig_steps_around(split);
+    if (mig.before.empty())
+        return;
+    around.before.push_back(
+        kmod::driver_devices_back_step("create device nodes of MIG instances if the swap is undone"));
+    append(around.before, std::move(mig.before));
+    append(around.validated, std::move(mig.validated));
+    around.validated.push_back(kmod::driver_devices_step());
+}
+
 /// Returns the steps that other subsystems add to a plan that changes the driver. The kubelet gets the GPUs
 /// last, because its pods need the CDI specifications.
 core::StepsAround steps_around_driver(const base::Root& root, const core::Settings& settings) {
     core::StepsAround around = runtime::cdi_steps_around(settings);
+    append_mig(around, devices::count_split(root));
     core::StepsAround of_devices =
         devices::devices_steps_around(devices::devices_settings(settings), root.exists(devices::offer_path));
     append(around.first, std::move(of_devices.first));
@@ -60,6 +76,7 @@ core::StepKinds step_kinds() {
     kinds.add(images::bundle_step_kinds());
     kinds.add(runtime::cdi_step_kinds());
     kinds.add(devices::devices_step_kinds());
+    kinds.add(devices::mig_step_kinds());
     kinds.add(runtime::toolkit_step_kinds());
     kinds.add(runtime::runtime_step_kind());
     return kinds;

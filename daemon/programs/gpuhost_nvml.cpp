@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-nvml: describes the GPUs and their MIG instances, with facts that only NVIDIA's management library
-// (NVML) knows.
+// (NVML) knows. "mig" describes what a re-creation of the instances needs, "mig-restore" creates the
+// instances that a file describes.
 // Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
+#include "daemon/base/handle.hpp"
 #include "daemon/base/hex.hpp"
 #include "daemon/base/json.hpp"
+#include "daemon/devices/mig/nvml_geometry.hpp"
+#include "daemon/devices/mig/nvml_restore.hpp"
 #include "daemon/runtime/gpu/nvml_answer.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <optional>
+
+#include <fcntl.h>
 
 namespace {
 
@@ -26,30 +33,8 @@ namespace nvml = runtime::nvml;
 
 constexpr std::size_t text_buffer = 96;                ///< the size that nvml.h requires of UUIDs and names
 constexpr std::array graphics_profiles{10U, 11U, 12U}; ///< the profiles that nvml.h calls …_SLICE_GFX
-constexpr unsigned last_profile = 31;                  ///< nvml.h has fewer; unknown ones are refused
 
 using Buffer = std::array<char, text_buffer>;
-
-/// Returns a text of the library as printable ASCII, so that it is valid JSON.
-std::string text_of(const char* text, std::size_t size) {
-    std::string printable(text, ::strnlen(text, size));
-    for (char& c : printable)
-        if (c < ' ' || c > '~')
-            c = '?';
-    return printable;
-}
-
-/// Returns a bus ID of NVML as sysfs writes it: "0000:06:00.0" for "00000000:06:00.0". A domain has at least
-/// four digits.
-std::string address_of(const nvml::PciInfo& info) {
-    std::string address = text_of(info.bus_id, sizeof info.bus_id);
-    for (char& c : address)
-        if (c >= 'A' && c <= 'F')
-            c = static_cast<char>(c - 'A' + 'a');
-    while (address.find(':') > 4 && address.find(':') != std::string::npos && address.front() == '0')
-        address.erase(0, 1);
-    return address;
-}
 
 class Question {
   public:
@@ -88,13 +73,13 @@ class Question {
     void add_facts(nvml::Device device, NvmlGpu& gpu) const {
         Buffer text{};
         if (library_.uuid(device, text.data(), text.size() - 1) == nvml::success)
-            gpu.uuid = text_of(text.data(), text.size());
+            gpu.uuid = nvml::printable(text.data(), text.size());
         text = {};
         if (library_.name(device, text.data(), text.size() - 1) == nvml::success)
-            gpu.model = text_of(text.data(), text.size());
+            gpu.model = nvml::printable(text.data(), text.size());
         nvml::PciInfo pci{};
         if (library_.pci_info(device, &pci) == nvml::success)
-            gpu.address = address_of(pci);
+            gpu.address = nvml::address_of(pci);
         gpu.memory_mib = memory_of(device) >> 20U;
         int major = 0;
         int minor = 0;
@@ -184,7 +169,7 @@ class Question {
         if (library_.gpu_instance_by_id(device, id, &instance) != nvml::success ||
             library_.gpu_instance_info(instance, &info) != nvml::success)
             return std::nullopt;
-        for (unsigned profile = 0; profile <= last_profile; ++profile) {
+        for (unsigned profile = 0; profile <= nvml::last_gpu_instance_profile; ++profile) {
             nvml::GpuInstanceProfileInfo of_profile{};
             if (library_.gpu_instance_profile(device, profile, &of_profile) == nvml::success &&
                 of_profile.id == info.profile_id)
@@ -213,20 +198,48 @@ class Question {
     const NvmlLibrary& library_;
 };
 
-Result<std::vector<NvmlGpu>> ask(const std::string& path) {
-    GPUHOST_TRY(library, NvmlLibrary::start(path));
-    return Question(library).ask();
+Result<base::Json> describe_gpus(const NvmlLibrary& library) {
+    GPUHOST_TRY(gpus, Question(library).ask());
+    return runtime::to_json(gpus);
+}
+
+Result<base::Json> describe_mig(const NvmlLibrary& library) {
+    GPUHOST_TRY(geometry, devices::NvmlGeometry(library).read());
+    return devices::to_json(geometry);
+}
+
+Result<base::Json> restore_mig(const NvmlLibrary& library, const std::string& file) {
+    const base::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return base::fail_errno("opening '" + file + "'", errno);
+    GPUHOST_TRY(text, base::read_all(fd.get(), devices::largest_geometry, file));
+    GPUHOST_TRY(value, base::parse_json(text, file));
+    GPUHOST_TRY(saved, devices::geometry_from_json(value));
+    return devices::to_json(devices::restore_geometry(library, saved));
+}
+
+Result<base::Json> answer(const std::vector<std::string>& words) {
+    GPUHOST_TRY(library, NvmlLibrary::start(words[0]));
+    if (words.size() == 1)
+        return describe_gpus(library);
+    return words[1] == "mig" ? describe_mig(library) : restore_mig(library, words[2]);
+}
+
+bool is_valid(const std::vector<std::string>& words) {
+    return words.size() == 1 || (words.size() == 2 && words[1] == "mig") ||
+           (words.size() == 3 && words[1] == "mig-restore");
 }
 
 } // namespace
 
 int main(int argc, char* argv[]) {
-    if (argc != 2) {
-        (void)std::fputs("usage: gpuhost-nvml LIBRARY\n", stderr);
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    if (!is_valid(words)) {
+        (void)std::fputs("usage: gpuhost-nvml LIBRARY [mig | mig-restore FILE]\n", stderr);
         return 2;
     }
-    const auto gpus = ask(argv[1]);
-    const base::Json answer = gpus ? runtime::to_json(*gpus) : base::Json{{"error", gpus.error().message}};
-    (void)std::puts(("\n" + base::dump(answer)).c_str()); // the library may have printed an incomplete line
-    return gpus ? 0 : 1;
+    const auto answered = answer(words);
+    const base::Json json = answered ? *answered : base::Json{{"error", answered.error().message}};
+    (void)std::puts(("\n" + base::dump(json)).c_str()); // the library may have printed an incomplete line
+    return answered ? 0 : 1;
 }

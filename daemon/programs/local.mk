@@ -60,8 +60,11 @@ gpuhost_cdi_hook_LDADD = daemon/runtime/libruntime.a $(base_libs)
 
 # A separate process for a third-party library.
 gpuhostlibexec_PROGRAMS += gpuhost-nvml
-gpuhost_nvml_SOURCES = %D%/gpuhost_nvml.cpp daemon/runtime/gpu/nvml_library.cpp daemon/runtime/gpu/nvml_library.hpp
-gpuhost_nvml_LDADD = daemon/runtime/libruntime.a daemon/base/libinstalled.a $(base_libs) -ldl
+gpuhost_nvml_SOURCES = %D%/gpuhost_nvml.cpp \
+    daemon/devices/mig/nvml_geometry.cpp daemon/devices/mig/nvml_geometry.hpp \
+    daemon/devices/mig/nvml_restore.cpp daemon/devices/mig/nvml_restore.hpp \
+    daemon/runtime/gpu/nvml_library.cpp daemon/runtime/gpu/nvml_library.hpp
+gpuhost_nvml_LDADD = daemon/devices/mig/libmig.a daemon/runtime/libruntime.a daemon/base/libinstalled.a $(base_libs) -ldl
 
 gpuhost_worker_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 gpuhost_worker_SOURCES = %D%/gpuhost_worker.cpp

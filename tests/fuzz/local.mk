@@ -10,6 +10,7 @@ fuzz_programs = \
     %D%/fuzz-docker \
     %D%/fuzz-foreign \
     %D%/fuzz-gate \
+    %D%/fuzz-geometry \
     %D%/fuzz-ini \
     %D%/fuzz-initramfs \
     %D%/fuzz-inventory \
@@ -99,6 +100,11 @@ endif
 %C%_fuzz_gate_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_gate_LDADD = $(fuzz_main) $(cluster_libs)
 %C%_fuzz_gate_SOURCES = %D%/gate.cpp
+
+%C%_fuzz_geometry_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_geometry_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_geometry_LDADD = $(fuzz_main) daemon/devices/mig/libmig.a $(base_libs)
+%C%_fuzz_geometry_SOURCES = %D%/geometry.cpp
 
 %C%_fuzz_ini_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_ini_LDFLAGS = $(fuzz_flags)
@@ -314,6 +320,9 @@ fuzz_corpus = \
     %D%/corpus/gate/policy.json \
     %D%/corpus/gate/query.json \
     %D%/corpus/gate/scalar.json \
+    %D%/corpus/geometry/geometry \
+    %D%/corpus/geometry/restored \
+    %D%/corpus/geometry/twice \
     %D%/corpus/ini/broken.conf \
     %D%/corpus/ini/bytes.conf \
     %D%/corpus/ini/joined.conf \

@@ -52,6 +52,7 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     NvmlLibrary loaded;
     find(library, "nvmlInit_v2", loaded.init_);
     find(library, "nvmlSystemGetCudaDriverVersion", loaded.cuda_version);
+    find(library, "nvmlShutdown", loaded.shutdown_);
     find(library, "nvmlDeviceGetCount_v2", loaded.device_count);
     find(library, "nvmlDeviceGetHandleByIndex_v2", loaded.device_by_index);
     find(library, "nvmlDeviceGetMinorNumber", loaded.minor_number);
@@ -85,6 +86,13 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     if (const int error = loaded.init_(); error != nvml::success)
         return base::fail(Errc::Failed, loaded.describe("nvmlInit_v2", error));
     return loaded;
+}
+
+Result<void> NvmlLibrary::restart() const {
+    (void)shutdown_();
+    if (const int error = init_(); error != nvml::success)
+        return base::fail(Errc::Failed, describe("nvmlInit_v2", error));
+    return {};
 }
 
 std::string NvmlLibrary::describe(const char* function, int error) const {

@@ -129,6 +129,9 @@ class NvmlLibrary {
     /// it.
     [[nodiscard]] static base::Result<NvmlLibrary> start(const std::string& path);
 
+    /// Initializes the library again. All handles become invalid.
+    [[nodiscard]] base::Result<void> restart() const;
+
     /// Returns an error as text: "nvmlInit_v2: Driver/library version mismatch".
     [[nodiscard]] std::string describe(const char* function, int error) const;
 
@@ -173,6 +176,7 @@ class NvmlLibrary {
   private:
     NvmlLibrary() = default;
     int (*init_)() = nullptr;
+    int (*shutdown_)() = nullptr;
     const char* (*error_string_)(int) = nullptr;
 };
 

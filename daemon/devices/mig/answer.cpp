@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/mig/answer.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/runtime/cdi/driver_root.hpp"
+#include "daemon/runtime/gpu/nvml_answer.hpp"
+
+namespace gpuhost::devices {
+
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::chrono::seconds reading{60};  ///< GPUs that are not in use are initialized one after the other
+constexpr std::chrono::minutes restoring{8}; ///< the MIG mode resets each GPU, which takes some seconds
+
+Result<Json> ask(const base::Root& host, std::vector<std::string> words, std::chrono::seconds patience) {
+    GPUHOST_TRY(driver, runtime::present_driver(host));
+    GPUHOST_TRY(library, runtime::nvml_library(driver));
+    return runtime::run_nvml(host, library, std::move(words), patience);
+}
+
+} // namespace
+
+Result<Geometry> ask_geometry(const base::Root& host) {
+    GPUHOST_TRY(answer, ask(host, {"mig"}, reading));
+    return geometry_from_json(answer);
+}
+
+Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host, const std::string& file) {
+    GPUHOST_TRY(answer, ask(host, {"mig-restore", host.host_path(file)}, restoring));
+    return restored_from_json(answer);
+}
+
+} // namespace gpuhost::devices

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/mig/geometry.hpp"
+
+#include "daemon/base/json.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace gpuhost::devices {
+
+using base::Errc;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t most_gpus = 256;
+constexpr std::size_t most_instances = 32; ///< of one GPU, or of one GPU instance; GPUs have at most 8
+constexpr std::int64_t last_number = 0xffff;
+constexpr std::size_t longest_text = 100;
+constexpr std::size_t longest_problem = 1000;
+
+tl::unexpected<base::Error> bad(const std::string& what) {
+    return base::fail(Errc::BadContent, "the list of MIG instances has " + what);
+}
+
+bool consists_of(const std::string& text, std::string_view more) {
+    return text.size() < longest_text && std::all_of(text.begin(), text.end(), [&](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      more.find(c) != std::string_view::npos;
+           });
+}
+
+bool is_uuid(const std::string& text, std::string_view prefix) {
+    return base::starts_with(text, prefix) && text.size() > prefix.size() && consists_of(text, "-");
+}
+
+Result<unsigned> number_of(const Json& object, std::string_view key) {
+    GPUHOST_TRY(number, base::get_int(object, key));
+    if (number < 0 || number > last_number)
+        return bad("an invalid " + std::string(key));
+    return static_cast<unsigned>(number);
+}
+
+Result<Placement> placement_of(const Json& object) {
+    GPUHOST_TRY(start, number_of(object, "start"));
+    GPUHOST_TRY(size, number_of(object, "size"));
+    return Placement{start, size};
+}
+
+/// Returns the elements of an array; fails if it is missing or too long.
+Result<const Json*> list_of(const Json& object, std::string_view key, std::size_t most) {
+    const Json& list = base::member(object, key);
+    if (!list.is_array() || list.size() > most)
+        return bad("no valid list '" + std::string(key) + "'");
+    return &list;
+}
+
+/// Sorts instances by their ids; fails if an id occurs twice.
+template <class Instance>
+Result<void> sort_by_id(std::vector<Instance>& instances) {
+    std::sort(instances.begin(), instances.end(),
+              [](const Instance& a, const Instance& b) { return a.id < b.id; });
+    const auto twice = std::adjacent_find(instances.begin(), instances.end(),
+                                          [](const Instance& a, const Instance& b) { return a.id == b.id; });
+    if (twice != instances.end())
+        return bad("the id " + std::to_string(twice->id) + " twice");
+    return {};
+}
+
+Result<ComputeInstance> compute_instance_from_json(const Json& value) {
+    ComputeInstance instance;
+    GPUHOST_TRY(id, number_of(value, "id"));
+    GPUHOST_TRY(profile, number_of(value, "profile"));
+    GPUHOST_TRY(engine_profile, number_of(value, "engine_profile"));
+    GPUHOST_TRY(placement, placement_of(value));
+    std::string uuid = base::string_or(value, "uuid", "");
+    if (!uuid.empty() && !is_uuid(uuid, "MIG-"))
+        return bad("an invalid UUID of a MIG device");
+    return ComputeInstance{id, profile, engine_profile, placement, std::move(uuid)};
+}
+
+Result<GpuInstance> gpu_instance_from_json(const Json& value) {
+    GPUHOST_TRY(id, number_of(value, "id"));
+    GPUHOST_TRY(profile, number_of(value, "profile"));
+    GPUHOST_TRY(placement, placement_of(value));
+    GpuInstance instance{id, profile, placement, {}};
+    GPUHOST_TRY(list, list_of(value, "compute_instances", most_instances));
+    for (const Json& element : *list) {
+        GPUHOST_TRY(compute, compute_instance_from_json(element));
+        instance.compute_instances.push_back(std::move(compute));
+    }
+    GPUHOST_CHECK(sort_by_id(instance.compute_instances));
+    return instance;
+}
+
+Result<MigGpu> gpu_from_json(const Json& value) {
+    MigGpu gpu;
+    gpu.uuid = base::string_or(value, "uuid", "");
+    gpu.address = base::string_or(value, "address", "");
+    gpu.split = base::bool_or(value, "split", false);
+    gpu.problem = base::string_or(value, "problem", "");
+    if (!is_uuid(gpu.uuid, "GPU-") || !consists_of(gpu.address, ":.") || gpu.problem.size() > longest_problem)
+        return bad("an invalid UUID, address or problem of a GPU");
+    GPUHOST_TRY(list, list_of(value, "instances", most_instances));
+    for (const Json& element : *list) {
+        GPUHOST_TRY(instance, gpu_instance_from_json(element));
+        gpu.instances.push_back(std::move(instance));
+    }
+    GPUHOST_CHECK(sort_by_id(gpu.instances));
+    return gpu;
+}
+
+/// Returns true if no two GPUs or MIG devices have the same UUID.
+bool unique_uuids(const Geometry& geometry) {
+    std::set<std::string> uuids;
+    bool unique = true;
+    for (const MigGpu& gpu : geometry) {
+        unique = uuids.insert(gpu.uuid).second && unique;
+        for (const GpuInstance& outer : gpu.instances)
+            for (const ComputeInstance& inner : outer.compute_instances)
+                unique = (inner.uuid.empty() || uuids.insert(inner.uuid).second) && unique;
+    }
+    return unique;
+}
+
+Json to_json(const ComputeInstance& instance) {
+    return {{"id", instance.id},
+            {"profile", instance.profile},
+            {"engine_profile", instance.engine_profile},
+            {"start", instance.placement.start},
+            {"size", instance.placement.size},
+            {"uuid", instance.uuid}};
+}
+
+Json to_json(const GpuInstance& instance) {
+    Json inner = Json::array();
+    for (const ComputeInstance& one : instance.compute_instances)
+        inner.push_back(to_json(one));
+    return {{"id", instance.id},
+            {"profile", instance.profile},
+            {"start", instance.placement.start},
+            {"size", instance.placement.size},
+            {"compute_instances", std::move(inner)}};
+}
+
+} // namespace
+
+Json to_json(const Geometry& geometry) {
+    Json gpus = Json::array();
+    for (const MigGpu& gpu : geometry) {
+        Json instances = Json::array();
+        for (const GpuInstance& instance : gpu.instances)
+            instances.push_back(to_json(instance));
+        gpus.push_back({{"uuid", gpu.uuid},
+                        {"address", gpu.address},
+                        {"split", gpu.split},
+                        {"instances", std::move(instances)},
+                        {"problem", gpu.problem}});
+    }
+    return {{"gpus", std::move(gpus)}};
+}
+
+Result<Geometry> geometry_from_json(const Json& value) {
+    GPUHOST_TRY(list, list_of(value, "gpus", most_gpus));
+    Geometry geometry;
+    for (const Json& element : *list) {
+        GPUHOST_TRY(gpu, gpu_from_json(element));
+        geometry.push_back(std::move(gpu));
+    }
+    if (!unique_uuids(geometry))
+        return bad("a UUID twice");
+    return geometry;
+}
+
+std::size_t count_split(const Geometry& geometry) {
+    return static_cast<std::size_t>(
+        std::count_if(geometry.begin(), geometry.end(), [](const MigGpu& gpu) { return gpu.split; }));
+}
+
+std::size_t count_devices(const MigGpu& gpu) {
+    std::size_t count = 0;
+    for (const GpuInstance& instance : gpu.instances)
+        count += instance.compute_instances.size();
+    return count;
+}
+
+} // namespace gpuhost::devices

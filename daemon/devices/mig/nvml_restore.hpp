@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creates MIG instances by NVML. For gpuhost-nvml alone: the library may hang or crash.
+#pragma once
+
+#include "daemon/devices/mig/geometry.hpp"
+#include "daemon/devices/mig/restored.hpp"
+#include "daemon/runtime/gpu/nvml_library.hpp"
+
+#include <vector>
+
+namespace gpuhost::devices {
+
+/// Makes the GPUs in `saved` that are split as they were: switches the MIG mode on, and creates missing
+/// instances with their placements. Changes nothing if the instances of one GPU can't be created. Instances
+/// that exist stay. Returns one result for each of the GPUs.
+[[nodiscard]] std::vector<RestoredGpu> restore_geometry(const runtime::NvmlLibrary& library,
+                                                        const Geometry& saved);
+
+} // namespace gpuhost::devices

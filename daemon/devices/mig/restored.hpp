@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "daemon/base/json_fwd.hpp"
+#include "daemon/base/result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpuhost::devices {
+
+/// The result of `gpuhost-nvml LIBRARY mig-restore FILE` for one GPU.
+struct RestoredGpu {
+    std::string uuid;
+    std::string address;
+    bool mode_changed = false;         ///< the MIG mode was switched on
+    std::size_t created = 0;           ///< compute instances
+    std::size_t kept = 0;              ///< compute instances that existed
+    std::vector<std::string> problems; ///< why the GPU is not as it was; empty: it is
+    friend bool operator==(const RestoredGpu&, const RestoredGpu&) = default;
+};
+
+[[nodiscard]] base::Json to_json(const std::vector<RestoredGpu>& gpus);
+/// Reads {"gpus": […]}. Fails with BadContent for a value that is not of the right form.
+[[nodiscard]] base::Result<std::vector<RestoredGpu>> restored_from_json(const base::Json& value);
+
+} // namespace gpuhost::devices
