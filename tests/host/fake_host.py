@@ -230,10 +230,10 @@ def prepare(host, **files):
     host.kill_daemon()
 
 
-def run_checks(*checks, make=prepare, **options):
-    """Runs a whole test: each check on one host, FakeHost(**options), that `make` made."""
+def run_checks(*checks, make=prepare, kind=FakeHost, **options):
+    """Runs a whole test: each check on one host, kind(**options), that `make` made."""
     t = tap.Tap()
-    host = FakeHost(**options)
+    host = kind(**options)
     try:
         make(host)
         host.start_daemon()
