@@ -406,7 +406,7 @@ std::optional<Situation> situation(unsigned index) {
     return index == 0 ? std::optional(drawn) : std::nullopt;
 }
 
-/// Plans for the situation, with the step "a" of another subsystem before, and "b" after.
+/// Plans for the situation, with steps of another subsystem as kinds_around() has them.
 std::string planned_kinds(const Situation& s) {
     core::Settings settings({driver_setting_keys()});
     set(settings, "Validation", s.cuda ? "cuda" : "nvml");
@@ -434,8 +434,8 @@ std::string planned_kinds(const Situation& s) {
     const Json request = s.request == Situation::Request::Apply           ? Json::object()
                          : s.request == Situation::Request::SwapToTheSame ? swap("535.261.03")
                                                                           : swap("550.163.01");
-    return kinds(
-        driver_plan({settings, request}, observed, {{{"first", "", {}}}, {{"a", "", {}}}, {{"b", "", {}}}}));
+    return kinds(driver_plan({settings, request}, observed,
+                             {{{"first", "", {}}}, {{"a", "", {}}}, {{"v", "", {}}}, {{"b", "", {}}}}));
 }
 
 /// Returns the steps that a plan must have. This restates the order independently of the planner.
@@ -472,6 +472,7 @@ std::string expected_kinds(const Situation& s) {
         {"driver.validate", changes},
         {"units.start", modules && s.cuda && fabric},
         {"driver.compute", modules && s.cuda},
+        {"v", unloads},
         {"autoload.unblock", guarded || s.autoload_blocked},
         {"b", changes},
         {"units.start", restarts},

@@ -242,7 +242,7 @@ TEST(SelectPlan, NewlyBootedKernelUsesThePreviousVersion) {
 TEST(DeselectPlan, SharedFilesAreRemovedLast) {
     Observed observed = host();
     observed.store.selected[next] = {{"550.163.01", "u550.163.01", "m550.163.01" + next}, std::nullopt};
-    const Plan plan = deselect_plan(settings(), observed, {{}, {}, {{"cdi.publish", "", {}}}});
+    const Plan plan = deselect_plan(settings(), observed, {{}, {}, {}, {{"cdi.publish", "", {}}}});
     ASSERT_EQ(kinds(plan), "driver.select driver.select cdi.publish");
     EXPECT_EQ(plan.steps[0].args["kernel"], next);
     EXPECT_EQ(plan.steps[0].args["boots_only"], true);
