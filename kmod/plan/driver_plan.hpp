@@ -55,8 +55,8 @@ namespace gpuhost::kmod {
 [[nodiscard]] std::optional<Driver> driver_of(const Store& store, const Generation& generation);
 
 /// Returns the generation that a rollback swaps to once `next` is selected in place of `before` (null: none).
-/// A module set that replaces one of the same version and flavour, such as a signed copy, or a removed set, is
-/// not another driver if the userland is the same: the previous one stays.
+/// If the userland is the same, a module set that replaces a removed one, or one of the same version and
+/// flavour, such as a signed copy, is not another driver: the previous one stays.
 [[nodiscard]] std::optional<Generation> previous_of(const Store& store, const Selection* before,
                                                     const Generation& next);
 

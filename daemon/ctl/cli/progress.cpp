@@ -80,7 +80,8 @@ std::string progress_lines(const Json& operation, SeenSteps& seen) {
     bool runs = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const std::string state = base::string_or(steps[i], "state", "pending");
-        // All steps of a group are running. Those after the first one may become skipped, which changes numbers.
+        // All steps of a group are running. Those after the first one may become skipped, which changes the
+        // numbers.
         if (state == "running" && std::exchange(runs, true))
             continue;
         if (was_begun(state) && seen.forth.insert(i).second)

@@ -23,8 +23,8 @@ struct SeenSteps {
 };
 /// Returns a line for each step that began since `seen`, and updates `seen`. A step has one line when it
 /// runs. If the operation changes the host, a step has another line when it is undone. Steps that began
-/// between two calls are not lost. Skipped steps are not counted. Of a group, which begins as a whole, only the
-/// first running step has begun.
+/// between two calls are not lost. Skipped steps are not counted. All steps of a group are running at once;
+/// only the first of them counts as begun.
 [[nodiscard]] std::string progress_lines(const base::Json& operation, SeenSteps& seen);
 
 class Progress {
