@@ -17,7 +17,7 @@ from fake_host import NEW, OLD, FakeHost, prepare
 from lines import Lines
 
 ACCESS_DENIED = 12
-PATHS = {"Manager": "", "Driver": "/driver", "Bundle": "/bundle", "Runtime": "/runtime", "Toolkit": "/toolkit", "Operation": "/operation/_1"}
+PATHS = {"Manager": "", "Driver": "/driver", "Bundle": "/bundle", "Runtime": "/runtime", "Devices": "/devices", "Toolkit": "/toolkit", "Operation": "/operation/_1"}
 LOOKING = {"Plan", "List", "ListOperations", "GetOperation", "History", "Describe"}
 OWN = {"Driver.Holders", "Manager.GetKubeletCredentials", "Manager.SetDesiredState"}  # for root and gpuhost's own users, never through polkit
 NO_POLKIT = "no dbus and gi modules for Python"

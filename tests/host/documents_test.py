@@ -19,7 +19,7 @@ METHODS = {
     "Driver.List": (), "Driver.History": (), "Driver.Holders": (), "Driver.Plan": ("sasa{sv}", "swap", "1", NEW, "0"),
     "Bundle.List": (), "Bundle.Plan": ("sasa{sv}", "remove", "1", "none", "0"),
     "Runtime.Plan": ("sasa{sv}", "configure", "0", "0"), "Toolkit.List": (), "Toolkit.Plan": ("sasa{sv}", "remove", "1", "1.17.9", "0"),
-    "Operation.Describe": (),
+    "Devices.Plan": ("sasa{sv}", "mark", "1", "GPU-none", "1", "reason", "s", "a test"), "Operation.Describe": (),
 }
 # Verbs that change nothing; those that read the host's files have its root.
 OF_DAEMON = ("status", "operation list", "operation show 1", "driver list", f"driver show {NEW}", "driver history", "bundle list", "toolkit list",

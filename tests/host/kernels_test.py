@@ -106,7 +106,7 @@ def check_boot_of_a_bare_one(t, host):
     t.equal(status["state"], "degraded", "a kernel without modules makes the state degraded")
     t.ok(f"driver {OLD} has no modules for kernel {BARE}" in problem(host),
          "a degraded host's plan names driver and kernel", problem(host))
-    t.ok("driver build" in host.ctl("status").stdout, "a degraded host's status prints the build command")
+    t.ok("gpuhostctl driver import FILE" in host.ctl("status").stdout, "a degraded host's status prints the import command")
 
 
 def check_build_at_boot(t, host):
