@@ -29,10 +29,12 @@ include %D%/cluster/local.mk
 include %D%/fuzz/local.mk
 include %D%/bench/local.mk
 
-# Print programs that need no other process, so they are fast under a sanitizer, and the programs of host
-# tests.
-.PHONY: list-units list-host-programs
+# Print programs that need no other process, so they are fast under a sanitizer, the programs of host tests, and
+# our libraries.
+.PHONY: list-units list-host-programs list-libraries
 list-units:
 	@printf '%s\n' $(unit_programs) $(fuzz_programs)
 list-host-programs:
 	@printf '%s\n' $(filter tests/host/%,$(check_PROGRAMS))
+list-libraries:
+	@printf '%s\n' $(noinst_LIBRARIES)

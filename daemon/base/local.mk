@@ -71,5 +71,5 @@ BUILT_SOURCES += $(prelude)
 CLEANFILES += $(prelude)
 $(prelude): %D%/prelude.hpp config.h
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(CXX) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
-	    $(GPUHOST_CXXFLAGS) $(CXXFLAGS) -x c++-header $< -o $@
+	    $(SANITIZER_CXXFLAGS) $(GPUHOST_CXXFLAGS) $(CXXFLAGS) -x c++-header $< -o $@
 endif

@@ -52,10 +52,10 @@ AS_CASE([" $CPPFLAGS $CXXFLAGS "],
 GPUHOST_CPPFLAGS="$GPUHOST_CPPFLAGS $gpuhost_fortify"
 ])
 
-# GPUHOST_SANITIZERS(FLAGS): compiles and links everything with FLAGS.
+# GPUHOST_SANITIZERS(FLAGS): compiles and links everything with FLAGS. `make SANITIZER_CXXFLAGS=` compiles without them.
 AC_DEFUN([GPUHOST_SANITIZERS], [
 AX_CHECK_LINK_FLAG([$1], [], [AC_MSG_ERROR([this compiler has no $1])])
 gpuhost_sanitize="$1"
-GPUHOST_CXXFLAGS="$GPUHOST_CXXFLAGS $1 -fno-sanitize-recover=all -fno-omit-frame-pointer"
+SANITIZER_CXXFLAGS="$1 -fno-sanitize-recover=all -fno-omit-frame-pointer"
 GPUHOST_LDFLAGS="$GPUHOST_LDFLAGS $1"
 ])
