@@ -173,6 +173,17 @@ static const struct kernel_param_ops plug_ops = { .set = plug };
 module_param_cb(plug, &plug_ops, NULL, 0200);
 MODULE_PARM_DESC(plug, "number of a removed GPU to add again");
 
+// Prints a message as NVIDIA's driver does. Programs can't: the kernel marks what they write to /dev/kmsg.
+static int report(const char *value, const struct kernel_param *parameter)
+{
+	printk(KERN_ERR "NVRM: %s", value);
+	return 0;
+}
+
+static const struct kernel_param_ops report_ops = { .set = report };
+module_param_cb(report, &report_ops, NULL, 0200);
+MODULE_PARM_DESC(report, "text of a message of the driver");
+
 static struct notifier_block module_watch = { .notifier_call = on_module };
 
 static int __init fakegpu_init(void)

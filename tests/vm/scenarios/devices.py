@@ -2,12 +2,16 @@
 """gpuhost-devices as systemd runs it, without a kubelet: the cluster suite has a real one. The emulated GPUs do
 not start, so they have no UUID and are not offered; the host suite offers GPUs in swaps."""
 
+import json
+
 from rig.case import case
 from rig.modules import VERSIONS
 
 OLD, NEW = VERSIONS
 REGISTRY = "/var/lib/kubelet/plugins_registry/gpuhost"
 SOCKET = f"{REGISTRY}/nvidia.com_gpu.sock"
+FAULTS = "/run/gpuhost/gpu-faults/faults.json"
+XID = "Xid (PCI:0010:00:01): {}, pid=7194, name=python3, GPU has stopped"
 DROP_IN = "/etc/gpuhost/gpuhostd.conf.d/devices.conf"
 
 
@@ -49,3 +53,41 @@ def offered(host):
     host.quiet()
     host.ctl_ok("apply", timeout=300)
     assert not is_active(host) and host.run(f"ls {SOCKET}").rc != 0, "it still runs"
+
+
+def faults(host, wanted):
+    """Waits until the log of faults has these (address, Xid, ended), and returns what it has."""
+    found = None
+    for _ in range(20):
+        text = host.run(f"cat {FAULTS}; sleep 0.3").out
+        found = [(one["address"], one["xid"], one.get("ended", False)) for one in json.loads(text or "{}").get("faults", [])]
+        if found == wanted:
+            break
+    return found
+
+
+@case("gpuhost-devices takes faults of GPUs from the kernel alone", start="both")
+def kernel_messages(host):
+    serve(host, "Serve=plugin")
+    host.quiet()
+    host.ctl_ok("apply", timeout=300)
+    process = host.check("systemctl show -P MainPID gpuhost-devices").strip()
+    assert host.check(f"readlink /proc/{process}/fd/0").strip() == "/dev/kmsg"
+    assert host.check("stat -c %U:%a /run/gpuhost/gpu-faults").strip() == "gpuhost-devices:755"
+    journal = host.check("journalctl -b -q -o cat -u gpuhost-devices")
+    assert "not detected" not in journal and "not saved" not in journal, journal
+
+    # A program writes the same line, and another one with the beginning of the line as its name crashes.
+    host.check(f"echo 'NVRM: {XID.format(48)}' >/dev/kmsg")
+    host.run("""perl -e '$0 = "NVRM: Xid (PCI"; unpack("p", pack("J", 1))'""")
+    assert "segfault at 1" in host.check("dmesg | tail -5"), host.check("dmesg | tail -5")
+    host.check(f"echo '{XID.format(79)}' >/sys/module/fakegpu/parameters/report")
+    lost = ("0010:00:01", 79, False)
+    assert faults(host, [lost]) == [lost], host.check(f"cat {FAULTS}; dmesg | tail -5")
+
+    # A new process does not take messages twice, and keeps faults.
+    host.check("systemctl kill --signal=KILL gpuhost-devices; for i in $(seq 100); do systemctl is-active -q gpuhost-devices && break; sleep 0.2; done", 60)
+    host.check(f"echo '{XID.format(31)}' >/sys/module/fakegpu/parameters/report")
+    noted = ("0010:00:01", 31, False)
+    assert faults(host, [lost, noted]) == [lost, noted], host.check(f"cat {FAULTS}; dmesg | tail -5")
+    assert [one["count"] for one in json.loads(host.check(f"cat {FAULTS}"))["faults"]] == [1, 1]
