@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-nvml: describes the GPUs and their MIG instances, with facts that only NVIDIA's management library
 // (NVML) knows. "mig" describes what a re-creation of the instances needs, "mig-restore" creates the
-// instances that a file describes.
+// instances that a file describes, of all GPUs or of none; "mig-restore-each" leaves out GPUs.
 // Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
 #include "daemon/base/handle.hpp"
 #include "daemon/base/hex.hpp"
@@ -208,26 +208,29 @@ Result<base::Json> describe_mig(const NvmlLibrary& library) {
     return devices::to_json(geometry);
 }
 
-Result<base::Json> restore_mig(const NvmlLibrary& library, const std::string& file) {
+Result<base::Json> restore_mig(const NvmlLibrary& library, const std::string& file, devices::Restore scope) {
     const base::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return base::fail_errno("opening '" + file + "'", errno);
     GPUHOST_TRY(text, base::read_all(fd.get(), devices::largest_geometry, file));
     GPUHOST_TRY(value, base::parse_json(text, file));
     GPUHOST_TRY(saved, devices::geometry_from_json(value));
-    return devices::to_json(devices::restore_geometry(library, saved));
+    return devices::to_json(devices::restore_geometry(library, saved, scope));
 }
 
 Result<base::Json> answer(const std::vector<std::string>& words) {
     GPUHOST_TRY(library, NvmlLibrary::start(words[0]));
     if (words.size() == 1)
         return describe_gpus(library);
-    return words[1] == "mig" ? describe_mig(library) : restore_mig(library, words[2]);
+    if (words[1] == "mig")
+        return describe_mig(library);
+    const bool each = words[1] == "mig-restore-each";
+    return restore_mig(library, words[2], each ? devices::Restore::each_gpu : devices::Restore::all_or_none);
 }
 
 bool is_valid(const std::vector<std::string>& words) {
     return words.size() == 1 || (words.size() == 2 && words[1] == "mig") ||
-           (words.size() == 3 && words[1] == "mig-restore");
+           (words.size() == 3 && (words[1] == "mig-restore" || words[1] == "mig-restore-each"));
 }
 
 } // namespace
@@ -235,7 +238,8 @@ bool is_valid(const std::vector<std::string>& words) {
 int main(int argc, char* argv[]) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     if (!is_valid(words)) {
-        (void)std::fputs("usage: gpuhost-nvml LIBRARY [mig | mig-restore FILE]\n", stderr);
+        (void)std::fputs("usage: gpuhost-nvml LIBRARY [mig | mig-restore FILE | mig-restore-each FILE]\n",
+                         stderr);
         return 2;
     }
     const auto answered = answer(words);

@@ -5,6 +5,7 @@ import os
 import shutil
 
 from fake_host import NEW, OLD, read, run_checks, write
+from gates import Gates
 from mig_files import GPU, NVML, SPLIT, STUB, MigHost, geometry, instance, nvml, prepare_split, split
 
 STATE = "/proc/driver/nvidia/stub-mig"
@@ -92,6 +93,28 @@ def check_failures(t, host):
     write(host.path(STUB), NVML)
 
 
+def check_wedged(t, host):
+    """The undo creates the instances of each GPU that works."""
+    before = geometry(host)
+
+    def decide(where, _count):
+        if where != "apply mig.restore before":
+            return "go"
+        write(host.path(STUB), NVML + "lost 1\n")
+        return "error failed"
+
+    gates = Gates(host, decide)
+    run = host.ctl("driver", "swap", NEW)
+    gates.close()
+    write(host.path(STUB), NVML)
+    t.ok("GPU 0000:11:00.0: " in run.stderr and "GPU 0000:10:00.0" not in run.stderr, "a GPU that is lost in an undo is reported", run.stderr)
+    t.equal(geometry(host), {GPU + "0": before[GPU + "0"]}, "an undo creates the instances of the other GPUs")
+    host.settle()
+    split(host)
+    host.ctl("apply", check=0)
+    unchanged(t, host, before, OLD, "the lost instances can be created again")
+
+
 def check_lost(t, host):
     """The instances can be created with neither driver."""
     before = geometry(host)
@@ -154,5 +177,5 @@ def check_whole(t, host):
     t.ok("modules.converge" in kinds and not any(kind.startswith("mig.") for kind in kinds), "without MIG instances a plan has no steps for them", kinds)
 
 
-run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_lost, check_refusals, check_other_instances,
+run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged, check_lost, check_refusals, check_other_instances,
            check_whole, make=prepare_split, kind=MigHost)

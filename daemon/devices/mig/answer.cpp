@@ -28,8 +28,9 @@ Result<Geometry> ask_geometry(const base::Root& host) {
     return geometry_from_json(answer);
 }
 
-Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host, const std::string& file) {
-    GPUHOST_TRY(answer, ask(host, {"mig-restore", host.host_path(file)}, restoring));
+Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host, const std::string& file, Restore scope) {
+    const char* const verb = scope == Restore::all_or_none ? "mig-restore" : "mig-restore-each";
+    GPUHOST_TRY(answer, ask(host, {verb, host.host_path(file)}, restoring));
     return restored_from_json(answer);
 }
 

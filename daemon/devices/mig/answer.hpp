@@ -17,6 +17,6 @@ namespace gpuhost::devices {
 /// Creates the instances in `file`, the JSON of a geometry, by the loaded driver (restore_geometry() in
 /// daemon/devices/mig/nvml_restore.hpp). Fails if the driver does not answer.
 [[nodiscard]] base::Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host,
-                                                                 const std::string& file);
+                                                                 const std::string& file, Restore scope);
 
 } // namespace gpuhost::devices

@@ -157,7 +157,8 @@ bool is_well(const Task& task) {
 /// Switches the MIG mode on where it is off. This may reset GPUs, so NVML is initialized again.
 void enable(const Restorer& restorer, const NvmlLibrary& library, std::vector<Task>& tasks) {
     for (Task& task : tasks)
-        restorer.enable(task);
+        if (is_well(task))
+            restorer.enable(task);
     if (std::none_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.result.mode_changed; }))
         return;
     if (const auto started = library.restart(); !started)
@@ -167,14 +168,14 @@ void enable(const Restorer& restorer, const NvmlLibrary& library, std::vector<Ta
 
 } // namespace
 
-std::vector<RestoredGpu> restore_geometry(const NvmlLibrary& library, const Geometry& saved) {
+std::vector<RestoredGpu> restore_geometry(const NvmlLibrary& library, const Geometry& saved, Restore scope) {
     const Restorer restorer(library);
     std::vector<Task> tasks;
     for (const MigGpu& gpu : saved)
         if (gpu.split)
             tasks.push_back(restorer.plan(gpu));
     std::vector<RestoredGpu> results;
-    if (std::all_of(tasks.begin(), tasks.end(), is_well)) {
+    if (scope == Restore::each_gpu || std::all_of(tasks.begin(), tasks.end(), is_well)) {
         enable(restorer, library, tasks);
         for (Task& task : tasks)
             if (is_well(task))

@@ -11,9 +11,8 @@
 namespace gpuhost::devices {
 
 /// Makes the GPUs in `saved` that are split as they were: switches the MIG mode on, and creates missing
-/// instances with their placements. Changes nothing if the instances of one GPU can't be created. Instances
-/// that exist stay. Returns one result for each of the GPUs.
+/// instances with their placements. Instances that exist stay. Returns one result for each of the GPUs.
 [[nodiscard]] std::vector<RestoredGpu> restore_geometry(const runtime::NvmlLibrary& library,
-                                                        const Geometry& saved);
+                                                        const Geometry& saved, Restore scope);
 
 } // namespace gpuhost::devices

@@ -9,7 +9,12 @@
 
 namespace gpuhost::devices {
 
-/// The result of `gpuhost-nvml LIBRARY mig-restore FILE` for one GPU.
+enum class Restore {
+    all_or_none, ///< creates nothing if the instances of one GPU can't be created
+    each_gpu,    ///< leaves out such GPUs
+};
+
+/// The result of `gpuhost-nvml LIBRARY mig-restore FILE` or `mig-restore-each FILE` for one GPU.
 struct RestoredGpu {
     std::string uuid;
     std::string address;

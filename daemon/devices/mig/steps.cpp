@@ -93,9 +93,9 @@ Result<std::optional<Geometry>> read_saved(const StepContext& context) {
     return std::optional(std::move(geometry));
 }
 
-Result<Json> create_again(StepContext& context) {
+Result<Json> create_again(StepContext& context, Restore scope) {
     context.progress(-1, "creating the MIG instances");
-    GPUHOST_TRY(gpus, ask_restore(context.root, saved_path(context)));
+    GPUHOST_TRY(gpus, ask_restore(context.root, saved_path(context), scope));
     std::vector<std::string> problems;
     std::size_t created = 0;
     for (const RestoredGpu& gpu : gpus) {
@@ -113,13 +113,14 @@ Result<Json> restore(StepContext& context, const Json& /*args*/) {
     GPUHOST_TRY(saved, read_saved(context));
     if (!saved)
         return base::fail(Errc::NotFound, "the MIG instances were not saved");
-    return count_split(*saved) == 0 ? Json{{"gpus", 0}, {"created", 0}} : create_again(context);
+    return count_split(*saved) == 0 ? Json{{"gpus", 0}, {"created", 0}}
+                                    : create_again(context, Restore::all_or_none);
 }
 
 Result<void> undo_save(StepContext& context, const Json& /*args*/) {
     GPUHOST_TRY(saved, read_saved(context));
     if (saved && count_split(*saved) != 0)
-        GPUHOST_CHECK(create_again(context));
+        GPUHOST_CHECK(create_again(context, Restore::each_gpu));
     return {};
 }
 

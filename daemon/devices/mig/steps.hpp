@@ -3,7 +3,8 @@
 //
 //   mig.save     Mig  stores the geometry in the staging directory, after the clients have stopped. Preflight
 //                     refuses the swap if the geometry is unknown or can't be created again. Undo creates the
-//                     saved instances with the driver that is loaded then.
+//                     saved instances with the driver that is loaded then. A GPU that can't get them does
+//                     not prevent those of the others.
 //   mig.restore  Mig  creates the saved instances with the new driver, with the same placements and in the
 //                     order of their ids, so that they get the same UUIDs. Fails if an instance can't be
 //                     created or gets another UUID: allocations of pods and the names of CDI devices hold
