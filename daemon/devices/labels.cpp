@@ -156,6 +156,15 @@ Labels labels_of(const Offer& offer) {
     return labels;
 }
 
+std::optional<Labels> published_labels(const Offer& offer, LabelMode writer) {
+    if (offer.labels != writer)
+        return Labels();
+    if (!offer.withdrawn.empty())
+        return std::nullopt;
+    Labels labels = labels_of(offer);
+    return labels.empty() ? std::nullopt : std::optional(std::move(labels));
+}
+
 std::string to_lines(const Labels& labels) {
     std::string lines;
     for (const auto& [name, value] : labels)

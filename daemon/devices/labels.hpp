@@ -5,6 +5,7 @@
 #include "daemon/devices/label_group.hpp"
 #include "daemon/devices/offer.hpp"
 
+#include <optional>
 #include <string>
 
 namespace gpuhost::devices {
@@ -17,6 +18,10 @@ namespace gpuhost::devices {
 /// - A value is cut to the 63 characters that Kubernetes accepts.
 /// - nvidia.com/gfd.timestamp and nvidia.com/vgpu.host-driver-* do not exist.
 [[nodiscard]] Labels labels_of(const Offer& offer);
+
+/// Returns the labels that `writer` publishes for an offer: none if Labels= names another writer. Returns
+/// nullopt if the published labels stay: while GPUs are withdrawn or unknown, their facts are incomplete.
+[[nodiscard]] std::optional<Labels> published_labels(const Offer& offer, LabelMode writer);
 
 /// Returns the labels as lines "name=value", as a local source of Node Feature Discovery has them.
 [[nodiscard]] std::string to_lines(const Labels& labels);

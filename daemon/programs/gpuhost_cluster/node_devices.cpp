@@ -2,8 +2,10 @@
 #include "daemon/programs/gpuhost_cluster/node_devices.hpp"
 
 #include "daemon/devices/labels.hpp"
+#include "daemon/devices/resources.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 namespace gpuhost {
@@ -15,12 +17,13 @@ using devices::Recovery;
 
 namespace {
 
-/// Returns the number of devices that an offer describes: instances, and GPUs without MIG.
-std::size_t count_of(const Offer& offer) {
-    std::size_t count = 0;
-    for (const devices::Gpu& gpu : offer.gpus)
-        count += gpu.split ? gpu.instances.size() : 1;
-    return count;
+/// Returns the UUIDs of the devices that the kubelet may allocate. A split GPU is not among them.
+std::set<std::string> offered_by(const Offer& offer) {
+    std::set<std::string> uuids;
+    for (const devices::Resource& resource : devices::resources_of(offer))
+        for (const devices::ResourceDevice& device : resource.devices)
+            uuids.insert(device.id);
+    return uuids;
 }
 
 std::string describe(const DeviceHealth& device) {
@@ -47,10 +50,16 @@ cluster::Condition health_of(const Offer& offer, const std::optional<devices::An
     if (!answer)
         return cluster::make_condition(cluster::gpus_healthy, "Unknown", "NotServed",
                                        "gpuhost-devices does not run");
+    const std::set<std::string> offered = offered_by(offer);
+    const std::size_t count = offered.size();
+    if (count == 0)
+        return cluster::make_condition(cluster::gpus_healthy, "Unknown", "NoDevices",
+                                       "no device is offered to the kubelet");
     std::vector<DeviceHealth> unhealthy;
     std::copy_if(answer->health.begin(), answer->health.end(), std::back_inserter(unhealthy),
-                 [](const DeviceHealth& one) { return one.state == HealthState::unhealthy; });
-    const std::size_t count = count_of(offer);
+                 [&](const DeviceHealth& one) {
+                     return one.state == HealthState::unhealthy && offered.count(one.uuid) != 0;
+                 });
     if (unhealthy.empty())
         return cluster::make_condition(cluster::gpus_healthy, "True", "Healthy",
                                        count == 1 ? "the device is healthy"
@@ -61,16 +70,6 @@ cluster::Condition health_of(const Offer& offer, const std::optional<devices::An
     for (const DeviceHealth& one : unhealthy)
         text += (&one == &unhealthy.front() ? "" : "; ") + describe(one);
     return cluster::make_condition(cluster::gpus_healthy, "False", reason_of(unhealthy), std::move(text));
-}
-
-/// Returns nullopt if the labels on the Node stay: while GPUs are withdrawn, their facts may be incomplete.
-std::optional<devices::Labels> labels_for(const Offer& offer) {
-    if (offer.labels != devices::LabelMode::node)
-        return devices::Labels();
-    if (!offer.withdrawn.empty())
-        return std::nullopt;
-    auto labels = devices::labels_of(offer);
-    return labels.empty() && !offer.gpus.empty() ? std::nullopt : std::optional(std::move(labels));
 }
 
 } // namespace
@@ -84,7 +83,7 @@ std::optional<cluster::NodeDevices> node_devices(const DeviceFacts& facts, bool 
         made.tainted = false;
         return made;
     }
-    made.labels = labels_for(*facts.offer);
+    made.labels = devices::published_labels(*facts.offer, devices::LabelMode::node);
     made.health = health_of(*facts.offer, facts.answer);
     if (!facts.offer->taint_unhealthy)
         made.tainted = false;

@@ -53,6 +53,35 @@ TEST(NodeDevices, UnhealthyDeviceIsNamed) {
     EXPECT_EQ(node_devices(unhealthy(Recovery::none), true)->health->reason, "Unhealthy");
 }
 
+TEST(NodeDevices, FaultOfSplitGpuCountsItsInstances) {
+    DeviceFacts split = unhealthy();
+    devices::Gpu& first = split.offer->gpus[0];
+    first.split = true;
+    first.instances = {{"MIG-1", "3g.40gb"}, {"MIG-2", "3g.40gb"}};
+    split.offer->gpus.pop_back();
+    split.offer->mig = devices::MigStrategy::mixed;
+    split.answer->health.clear();
+    for (const char* uuid : {"GPU-1", "MIG-1", "MIG-2"})
+        split.answer->health.push_back({uuid, HealthState::unhealthy, Recovery::reboot, "Xid 79", 79, 0});
+    const std::string text = node_devices(split, true)->health->message;
+    EXPECT_EQ(text.rfind("2 of 2 devices are unhealthy: MIG-1: ", 0), 0U) << text;
+    split.offer->mig = devices::MigStrategy::none;
+    const auto made = node_devices(split, true);
+    EXPECT_EQ(made->health->reason, "NoDevices");
+    EXPECT_EQ(made->tainted, std::nullopt);
+    ASSERT_TRUE(made->labels);
+    EXPECT_EQ(made->labels->at("nvidia.com/gpu.replicas"), "0");
+}
+
+TEST(NodeDevices, EmptyOfferIsUnknownAndKeepsLabels) {
+    DeviceFacts empty = unhealthy();
+    empty.offer->gpus.clear();
+    const auto made = node_devices(empty, true);
+    EXPECT_EQ(made->health->status, "Unknown");
+    EXPECT_FALSE(made->labels);
+    EXPECT_EQ(made->tainted, std::nullopt);
+}
+
 TEST(NodeDevices, TaintFollowsItsSetting) {
     DeviceFacts without = unhealthy();
     without.offer->taint_unhealthy = false;
