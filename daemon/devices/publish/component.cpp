@@ -39,7 +39,7 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     plan.reasons = offer_reasons(settings, observed);
     if (const auto others = base::strings_or_empty(observed, "others"); !is_none && !others.empty()) {
         base::Error error = other_server_error(others.front());
-        if (exists) {
+        if (remains(observed)) {
             plan.title = "no longer offer GPUs to the kubelet";
             plan.reasons = {error.message};
             plan.steps.push_back(devices_publish_step(settings, plan.title));

@@ -129,28 +129,37 @@ Result<std::string> write_offer(const Root& root, Offer offer) {
     return offer.id;
 }
 
-bool has_features(const Root& root, const Offer& offer) {
-    if (!offer.withdrawn.empty())
-        return true;
-    if (offer.labels != LabelMode::nfd)
-        return !root.exists(features_path);
-    return root.read(features_path, largest_offer).value_or("") == to_lines(labels_of(offer));
-}
-
-Result<void> write_features(const Root& root, const Offer& offer) {
-    if (has_features(root, offer))
-        return {};
-    if (offer.labels != LabelMode::nfd)
-        return root.remove(features_path);
-    GPUHOST_CHECK(root.make_directories(features_path.substr(0, features_path.rfind('/'))));
-    return root.write_atomic(features_path, to_lines(labels_of(offer)), 0644);
-}
-
 Result<void> remove_offer(const Root& root) {
-    GPUHOST_CHECK(root.remove(features_path));
     GPUHOST_CHECK(root.remove(offer_path));
     GPUHOST_CHECK(root.remove(record_path));
     return root.remove(registry_link);
+}
+
+bool has_features(const Root& root, const std::optional<Offer>& offer) {
+    if (!offer && root.exists(offer_path))
+        return true;
+    const auto labels = published_labels(offer.value_or(Offer()), LabelMode::nfd);
+    if (!labels)
+        return true;
+    return labels->empty() ? !root.exists(features_path)
+                           : root.read(features_path, largest_offer).value_or("") == to_lines(*labels);
+}
+
+Result<void> write_features(const Root& root) {
+    const auto offer = read_offer(root);
+    if (has_features(root, offer))
+        return {};
+    const auto labels = published_labels(offer.value_or(Offer()), LabelMode::nfd);
+    if (!labels || labels->empty())
+        return root.remove(features_path);
+    GPUHOST_CHECK(root.make_directories(features_path.substr(0, features_path.rfind('/'))));
+    return root.write_atomic(features_path, to_lines(*labels), 0644);
+}
+
+void publish_features(core::StepContext& context) {
+    if (const auto written = write_features(context.root); !written)
+        context.warn("Node Feature Discovery does not get the present labels of the GPUs: " +
+                     written.error().message);
 }
 
 std::optional<OfferRecord> read_offer_record(const Root& root) {
@@ -197,8 +206,6 @@ Result<void> restore_offer(const Root& root, const std::string& staging) {
     if (!link.empty())
         GPUHOST_CHECK(root.symlink_atomic(link, registry_link));
     GPUHOST_CHECK(root.write_atomic(offer_path, text));
-    if (const auto offer = parse_offer(text))
-        GPUHOST_CHECK(write_features(root, *offer));
     const std::string record = base::string_or(*saved, "record", "");
     return record.empty() ? root.remove(record_path) : root.write_atomic(record_path, record);
 }

@@ -25,16 +25,18 @@ inline constexpr std::string_view registry_link = "/run/gpuhost/devices/registry
 
 /// Writes an offer with a new id, and returns the id.
 [[nodiscard]] base::Result<std::string> write_offer(const base::Root& root, Offer offer);
-/// Removes the offer, its record, the link and the labels for NFD.
+/// Removes the offer, its record and the link.
 [[nodiscard]] base::Result<void> remove_offer(const base::Root& root);
 
 /// The file of labels for the local source of Node Feature Discovery (NFD).
 inline constexpr std::string_view features_path = "/etc/kubernetes/node-feature-discovery/features.d/gpuhost";
-/// Writes the labels of an offer for NFD, or removes them if the offer does not ask for it. While an offer
-/// is withdrawn, they stay: its facts may be incomplete.
-[[nodiscard]] base::Result<void> write_features(const base::Root& root, const Offer& offer);
-/// Returns true if write_features() would change nothing.
-[[nodiscard]] bool has_features(const base::Root& root, const Offer& offer);
+/// Returns true if the file has the labels of `offer`, the present one. Without an offer, or if the offer
+/// does not ask for it, the file must not exist. An offer that can't be read changes nothing.
+[[nodiscard]] bool has_features(const base::Root& root, const std::optional<Offer>& offer);
+/// Writes or removes the file, so that it has the labels of the present offer.
+[[nodiscard]] base::Result<void> write_features(const base::Root& root);
+/// Does the same. A failure is a warning: pods get their GPUs without labels.
+void publish_features(core::StepContext& context);
 
 /// The facts that the present offer was made from.
 struct OfferRecord {

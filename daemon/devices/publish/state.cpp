@@ -97,9 +97,10 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
         marked.push_back(mark.uuid);
     Json observed{
         {"serve", settings.serve}, {"exists", root.exists(offer_path)}, {"marked", std::move(marked)}};
+    const auto offer = read_offer(root);
+    observed["features"] = has_features(root, offer);
     if (!settings.serve && !observed["exists"].get<bool>())
         return observed;
-    const auto offer = read_offer(root);
     const auto answer = read_answer(root);
     const auto record = read_offer_record(root);
     observed["inputs"] = offer_inputs(root, settings);
@@ -112,7 +113,6 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
     observed["record"] =
         record ? Json{{"id", record->id}, {"inputs", record->inputs}, {"problem", record->problem}} : Json();
     observed["registry"] = has_registry(root, settings.kubelet_root);
-    observed["features"] = !offer || has_features(root, *offer);
     observed["running"] = is_served(root);
     observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();
     observed["others"] = settings.serve ? other_servers(root) : Texts();
@@ -123,11 +123,15 @@ std::string observed_driver(const Json& observed) {
     return base::string_or(base::member(observed, "inputs"), "driver", "");
 }
 
+bool remains(const Json& observed) {
+    return base::bool_or(observed, "exists", false) || !base::bool_or(observed, "features", true);
+}
+
 Texts offer_reasons(const DevicesSettings& settings, const Json& observed) {
     const bool exists = base::bool_or(observed, "exists", false);
     const std::string driver = observed_driver(observed);
     if (!settings.serve)
-        return exists ? Texts{"section [Devices] has Serve=off"} : Texts();
+        return remains(observed) ? Texts{"section [Devices] has Serve=off"} : Texts();
     if (driver.empty())
         return exists ? Texts{"no driver is loaded"} : Texts();
     if (!base::member(observed, "offer").is_object())

@@ -33,7 +33,12 @@ namespace gpuhost::devices {
 /// Returns the version of the loaded driver; "" if none is loaded.
 [[nodiscard]] std::string observed_driver(const base::Json& observed);
 
+/// Returns true if an offer exists, or a file of labels for Node Feature Discovery that must change. /etc
+/// keeps the file when a restart of the host ends the offer in /run.
+[[nodiscard]] bool remains(const base::Json& observed);
+
 /// Returns the reasons to run the step devices.publish, for people to read; empty if the offer is current.
+/// Without an offer, the file of labels stays until a driver is loaded or nothing is to be served.
 [[nodiscard]] std::vector<std::string> offer_reasons(const DevicesSettings& settings,
                                                      const base::Json& observed);
 

@@ -53,7 +53,7 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 settings.labels,
                 settings.taint_unhealthy};
     GPUHOST_TRY(id, write_offer(context.root, offer));
-    GPUHOST_CHECK(write_features(context.root, offer));
+    publish_features(context);
     record.id = id;
     GPUHOST_CHECK(write_offer_record(context.root, record));
     confirm_offer(context, id);
@@ -71,13 +71,15 @@ Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
     GPUHOST_CHECK(save_offer(context.root, context.staging));
     if (!settings.serve || observed_driver(observed).empty()) {
         GPUHOST_CHECK(remove_offer(context.root));
+        publish_features(context);
         return Json{{"gpus", 0}};
     }
     if (!others.empty()) {
         base::Error error = other_server_error(others.front());
-        if (!context.root.exists(offer_path))
+        if (!remains(observed))
             return base::fail(std::move(error));
         GPUHOST_CHECK(remove_offer(context.root)); // a failure here would restore the offer
+        publish_features(context);
         context.warn("stopped offering the GPUs to the kubelet: " + error.message);
         return Json{{"gpus", 0}};
     }
@@ -101,6 +103,7 @@ Result<Json> publish(StepContext& context, const Json& args) {
 
 Result<void> undo_publish(StepContext& context, const Json& /*args*/) {
     GPUHOST_CHECK(restore_offer(context.root, context.staging));
+    publish_features(context);
     if (const auto offer = read_offer(context.root))
         confirm_offer(context, offer->id);
     return {};

@@ -198,25 +198,69 @@ TEST_F(DevicesTest, FactsForLabelsAreMerged) {
 
 TEST_F(DevicesTest, LabelsForNfdFollowTheOffer) {
     Offer offer{"", "nvidia.com/gpu", MigStrategy::none, "", {}, {}, {}, LabelMode::nfd};
-    offer.gpus.emplace_back().model = "H100";
-    ASSERT_TRUE(write_features(root_, offer));
+    const auto publish = [&] {
+        ASSERT_TRUE(write_offer(root_, offer));
+        ASSERT_TRUE(write_features(root_));
+    };
+    Gpu& gpu = offer.gpus.emplace_back();
+    gpu.uuid = "GPU-0";
+    gpu.address = "0000:06:00.0";
+    gpu.model = "H100";
+    publish();
     const std::string text = root_.read(features_path, largest_offer).value();
     EXPECT_NE(text.find("nvidia.com/gpu.product=H100\n"), std::string::npos) << text;
     EXPECT_TRUE(has_features(root_, offer));
     offer.withdrawn = "the driver is being replaced";
-    offer.gpus.clear();
-    ASSERT_TRUE(write_features(root_, offer));
+    publish();
     EXPECT_EQ(root_.read(features_path, largest_offer).value(), text) << "withdrawn GPUs keep their labels";
     offer.withdrawn.clear();
-    EXPECT_FALSE(has_features(root_, offer));
+    gpu.model.clear();
+    publish();
+    EXPECT_EQ(root_.read(features_path, largest_offer).value(), text) << "unknown GPUs keep their labels";
     offer.labels = LabelMode::node;
     EXPECT_FALSE(has_features(root_, offer));
-    ASSERT_TRUE(write_features(root_, offer));
+    publish();
     EXPECT_FALSE(root_.exists(features_path));
-    offer.labels = LabelMode::nfd;
-    ASSERT_TRUE(write_features(root_, offer));
-    ASSERT_TRUE(remove_offer(root_));
+}
+
+TEST_F(DevicesTest, FailureOfLabelsForNfdIsAWarning) {
+    load();
+    host_.write(std::string(features_path) + "/in-the-way", "");
+    const auto is_warned = [&] {
+        return std::any_of(warnings_.begin(), warnings_.end(),
+                           [](const std::string& one) { return one.find("Feature Discovery") != one.npos; });
+    };
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_TRUE(read_offer(root_) && is_warned());
+    forget_failure();
+    EXPECT_EQ(plan().reasons, Texts{"the file of labels for Node Feature Discovery is outdated"});
+    warnings_.clear();
+    EXPECT_TRUE(run(publishing(), true)) << "undo";
+    EXPECT_TRUE(is_warned());
+    ASSERT_TRUE(run(publishing(), false, "two"));
+    set("Serve", "off");
+    warnings_.clear();
+    ASSERT_TRUE(run(publishing(), false, "three"));
+    EXPECT_TRUE(!root_.exists(offer_path) && is_warned());
+    EXPECT_FALSE(plan().steps.empty()) << "the next plan removes the file";
+}
+
+TEST_F(DevicesTest, FormerLabelsForNfdAreRemovedWithoutOffer) {
+    host_.write(std::string(features_path), "nvidia.com/gpu.product=H100\n");
+    EXPECT_TRUE(plan().steps.empty()) << "the driver may load later";
+    set("Serve", "off");
+    ASSERT_EQ(plan().reasons, Texts{"section [Devices] has Serve=off"});
+    ASSERT_TRUE(run(plan().steps.at(0)));
     EXPECT_FALSE(root_.exists(features_path));
+    EXPECT_TRUE(plan().steps.empty());
+    set("Serve", "plugin");
+    load();
+    host_.write(std::string(features_path), "nvidia.com/gpu.product=H100\n");
+    host_.write("/var/lib/kubelet/device-plugins/x", "");
+    const Listener nvidia(host_.path("/var/lib/kubelet/device-plugins/nvidia-gpu.sock"));
+    ASSERT_TRUE(run(plan().steps.at(0), false, "two"));
+    EXPECT_FALSE(root_.exists(features_path)) << "another plugin offers the GPUs";
+    EXPECT_TRUE(plan().steps.empty());
 }
 
 TEST_F(DevicesTest, PlanFollowsSettingsAndHost) {
