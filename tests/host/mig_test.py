@@ -139,10 +139,14 @@ def check_refusals(t, host):
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode == 8 and "NVML can't describe them: NVML: nvmlInit_v2: Driver/library version mismatch" in run.stderr and "nvidia-smi mig -dci" in run.stderr,
          "a swap is refused if NVML fails", run.returncode, run.stderr)
-    write(host.path(STUB), NVML + "broken 1 999\n")
-    run = host.ctl("driver", "swap", NEW)
-    t.ok(run.returncode == 8 and "GPU 0000:11:00.0 could not be re-created after the swap: nvmlDeviceGetMigMode" in run.stderr,
-         "a swap is refused if a GPU's mode is unknown", run.returncode, run.stderr)
+    for line, says in (("broken 1 999", "the MIG mode of GPU 0000:11:00.0 is unknown: nvmlDeviceGetMigMode"),
+                       ("lost 1", "the MIG mode of a GPU is unknown: nvmlDeviceGetUUID"),
+                       ("gone 1", "the MIG mode of a GPU is unknown: nvmlDeviceGetHandleByIndex_v2"),
+                       ("devices 1", "NVML does not describe all GPUs with MIG instances")):
+        write(host.path(STUB), NVML + line + "\n")
+        run = host.ctl("driver", "swap", NEW)
+        t.ok(run.returncode == 8 and says in run.stderr, f"a swap is refused if a GPU with instances is unknown: {line}",
+             run.returncode, run.stderr)
     write(host.path(STUB), NVML)
     state = read(host.path(STATE))
     write(host.path(STATE), "".join(line for line in state.splitlines(True) if line != "inner 1 2 0 0 0 1\n"))
@@ -170,6 +174,11 @@ def check_whole(t, host):
     """A GPU without instances stays whole, and without any instance the plan has no steps for MIG."""
     reboot(host)
     split(host, {"gpus": SPLIT["gpus"][:1]})
+    write(host.path(STUB), NVML + "lost 0\n")
+    run = host.ctl("driver", "swap", NEW, "--dry-run", check=0)
+    write(host.path(STUB), NVML)
+    t.ok("the MIG mode of a GPU is unknown" in run.stdout + run.stderr, "a swap may proceed with a lost GPU that is whole",
+         run.stdout, run.stderr)
     host.ctl("driver", "swap", NEW, check=0)
     t.equal(list(geometry(host)), [GPU + "1"], "a swap splits no GPU that was whole")
     reboot(host)

@@ -11,6 +11,7 @@
 //                                      a MIG instance, with NVML's number of the profile
 //   broken DEVICE NUMBER               the error of nvmlDeviceGetMigMode
 //   lost DEVICE                        the functions that describe the device fail
+//   gone DEVICE                        the device has no handle
 //   fabric DEVICE CLIQUE               the device is in a network of NVLink switches
 //   vgpu DEVICE                        the device is a vGPU
 //   error NUMBER                       the error of nvmlInit
@@ -34,6 +35,7 @@ const char* value_or(const char* name, const char* fallback) {
 
 static int given_devices = -1;
 static int is_lost[most_devices];
+static int is_gone[most_devices];
 static int is_vgpu[most_devices];
 static int cliques[most_devices]; /* plus 1; 0: in no fabric */
 
@@ -58,6 +60,8 @@ static int read_line(const char* line) {
         given_devices = (int)number;
     else if (sscanf(line, "lost %u", &number) == 1 && number < most_devices)
         is_lost[number] = 1;
+    else if (sscanf(line, "gone %u", &number) == 1 && number < most_devices)
+        is_gone[number] = 1;
     else if (sscanf(line, "vgpu %u", &number) == 1 && number < most_devices)
         is_vgpu[number] = 1;
     else if (sscanf(line, "fabric %u %u", &number, &clique) == 2 && number < most_devices)
@@ -79,6 +83,7 @@ static int read_file(void) {
     if (file == NULL)
         return read_mig_state();
     memset(is_lost, 0, sizeof is_lost);
+    memset(is_gone, 0, sizeof is_gone);
     memset(is_vgpu, 0, sizeof is_vgpu);
     memset(cliques, 0, sizeof cliques);
     while (result == success && fgets(line, sizeof line, file))
@@ -134,12 +139,18 @@ unsigned index_of(const void* device) {
     return (unsigned)(size_t)device - 1;
 }
 
-static int state_of(const void* device) {
+int state_of(const void* device) {
     return index_of(device) < most_devices && is_lost[index_of(device)] ? gpu_is_lost : success;
 }
 
+void* device_handle(unsigned index) {
+    return (void*)(size_t)(index + 1);
+}
+
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-    *device = (void*)(size_t)(index + 1);
+    *device = device_handle(index);
+    if (index < most_devices && is_gone[index])
+        return gpu_is_lost;
     return index < device_count() ? 0 : not_found;
 }
 

@@ -17,7 +17,9 @@ enum { most_devices = 16 };
 const char* value_or(const char* name, const char* fallback);
 unsigned device_count(void);
 unsigned index_of(const void* device);
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device);
+void* device_handle(unsigned index);
+/* Returns gpu_is_lost for a device with a line "lost". */
+int state_of(const void* device);
 int nvmlDeviceGetMinorNumber(void* device, unsigned* minor);
 
 /* Forgets all instances and all lines of the file. */

@@ -219,10 +219,8 @@ int read_mig_state(void) {
 /* Writes a file of the driver: a capability with the minor of its node. */
 static void write_capability(unsigned device, unsigned outer, int inner) {
     unsigned gpu = 0;
-    void* handle = NULL;
     char path[256] = "", directory[4096];
-    nvmlDeviceGetHandleByIndex_v2(device, &handle);
-    nvmlDeviceGetMinorNumber(handle, &gpu);
+    nvmlDeviceGetMinorNumber(device_handle(device), &gpu);
     int length = snprintf(path, sizeof path, "/proc/driver/nvidia/capabilities/gpu%u/mig/gi%u", gpu, outer);
     if (inner >= 0)
         snprintf(path + length, sizeof path - (size_t)length, "/ci%d", inner);
@@ -305,7 +303,7 @@ int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
     if (index >= most_devices)
         return not_supported;
     *current = *pending = (unsigned)is_split[index];
-    return broken[index];
+    return broken[index] ? broken[index] : state_of(device);
 }
 
 int nvmlDeviceSetMigMode(void* device, unsigned mode, int* activation) {
@@ -344,7 +342,8 @@ int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void* device, void** parent) {
     const struct inner* const one = inner_of(device, mig_handle);
     if (!one)
         return invalid_argument;
-    return nvmlDeviceGetHandleByIndex_v2(one->device, parent);
+    *parent = device_handle(one->device);
+    return success;
 }
 
 int nvmlDeviceGetGpuInstanceId(void* device, unsigned* id) {
@@ -370,7 +369,7 @@ int nvmlGpuInstanceGetInfo(void* handle, struct gpu_instance_info* info) {
     if (!one)
         return invalid_argument;
     memset(info, 0, sizeof *info);
-    nvmlDeviceGetHandleByIndex_v2(one->device, &info->device);
+    info->device = device_handle(one->device);
     info->id = one->id;
     info->profile_id = profile_id(one->profile);
     info->placement = one->placement;

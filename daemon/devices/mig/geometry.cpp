@@ -101,7 +101,8 @@ Result<MigGpu> gpu_from_json(const Json& value) {
     gpu.address = base::string_or(value, "address", "");
     gpu.split = base::bool_or(value, "split", false);
     gpu.problem = base::string_or(value, "problem", "");
-    if (!is_uuid(gpu.uuid, "GPU-") || !consists_of(gpu.address, ":.") || gpu.problem.size() > longest_problem)
+    const bool identified = is_uuid(gpu.uuid, "GPU-") || (gpu.uuid.empty() && !gpu.problem.empty());
+    if (!identified || !consists_of(gpu.address, ":.") || gpu.problem.size() > longest_problem)
         return bad("an invalid UUID, address or problem of a GPU");
     GPUHOST_TRY(list, list_of(value, "instances", most_instances));
     for (const Json& element : *list) {
@@ -117,7 +118,7 @@ bool unique_uuids(const Geometry& geometry) {
     std::set<std::string> uuids;
     bool unique = true;
     for (const MigGpu& gpu : geometry) {
-        unique = uuids.insert(gpu.uuid).second && unique;
+        unique = (gpu.uuid.empty() || uuids.insert(gpu.uuid).second) && unique;
         for (const GpuInstance& outer : gpu.instances)
             for (const ComputeInstance& inner : outer.compute_instances)
                 unique = (inner.uuid.empty() || uuids.insert(inner.uuid).second) && unique;
@@ -172,6 +173,12 @@ Result<Geometry> geometry_from_json(const Json& value) {
     if (!unique_uuids(geometry))
         return bad("a UUID twice");
     return geometry;
+}
+
+std::string name_of(const MigGpu& gpu) {
+    if (gpu.address.empty() && gpu.uuid.empty())
+        return "a GPU";
+    return "GPU " + (gpu.address.empty() ? gpu.uuid : gpu.address);
 }
 
 std::size_t count_split(const Geometry& geometry) {

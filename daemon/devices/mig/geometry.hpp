@@ -38,10 +38,10 @@ struct GpuInstance {
     friend bool operator==(const GpuInstance&, const GpuInstance&) = default;
 };
 
-/// A GPU that supports MIG.
+/// A GPU that supports MIG, or may support it.
 struct MigGpu {
-    std::string uuid;                   ///< "GPU-…"
-    std::string address;                ///< PCI: "0000:06:00.0"
+    std::string uuid;                   ///< "GPU-…"; empty: unknown, and `problem` says why
+    std::string address;                ///< PCI: "0000:06:00.0"; empty: unknown
     bool split = false;                 ///< the MIG mode is on
     std::vector<GpuInstance> instances; ///< in ascending order of their ids
     std::string problem;                ///< why the instances are unknown; empty: they are known
@@ -57,6 +57,8 @@ inline constexpr std::size_t largest_geometry = 1U << 20; ///< bytes, as JSON
 /// that occurs twice, and for more instances than a GPU can have. Sorts the instances.
 [[nodiscard]] base::Result<Geometry> geometry_from_json(const base::Json& value);
 
+/// "GPU 0000:06:00.0"
+[[nodiscard]] std::string name_of(const MigGpu& gpu);
 /// Returns the number of GPUs with the MIG mode on.
 [[nodiscard]] std::size_t count_split(const Geometry& geometry);
 /// Returns the number of compute instances of a GPU. Each is one MIG device.

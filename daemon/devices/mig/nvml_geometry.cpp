@@ -42,32 +42,28 @@ Result<Geometry> NvmlGeometry::read() const {
     Geometry geometry;
     for (unsigned index = 0; index < count; ++index) {
         nvml::Device device = nullptr;
-        if (library_.device_by_index(index, &device) != nvml::success)
-            continue;
-        if (auto gpu = read(device))
+        if (const int error = library_.device_by_index(index, &device); error != nvml::success)
+            geometry.push_back(
+                {"", "", false, {}, library_.describe("nvmlDeviceGetHandleByIndex_v2", error)});
+        else if (auto gpu = read(device))
             geometry.push_back(*std::move(gpu));
     }
     return geometry;
 }
 
 std::optional<MigGpu> NvmlGeometry::read(nvml::Device device) const {
-    std::array<char, text_buffer> uuid{};
-    nvml::PciInfo pci{};
     unsigned mode = 0;
     unsigned pending = 0;
-    if (library_.uuid(device, uuid.data(), uuid.size() - 1) != nvml::success ||
-        library_.pci_info(device, &pci) != nvml::success)
-        return std::nullopt;
-    MigGpu gpu;
-    gpu.uuid = nvml::printable(uuid.data(), uuid.size());
-    gpu.address = nvml::address_of(pci);
     const int error = library_.mig_mode(device, &mode, &pending);
     if (error == nvml::not_supported || error == nvml::function_not_found)
         return std::nullopt;
+    MigGpu gpu;
     gpu.split = error == nvml::success && mode == nvml::mig_enabled;
-    if (error != nvml::success)
+    if (const auto done = identify(device, gpu); !done)
+        gpu.problem = done.error().message;
+    else if (error != nvml::success)
         gpu.problem = library_.describe("nvmlDeviceGetMigMode", error);
-    if (!gpu.split)
+    if (!gpu.split || !gpu.problem.empty())
         return gpu;
     auto found = instances(device);
     if (found)
@@ -75,6 +71,17 @@ std::optional<MigGpu> NvmlGeometry::read(nvml::Device device) const {
     else
         gpu.problem = found.error().message;
     return gpu;
+}
+
+Result<void> NvmlGeometry::identify(nvml::Device device, MigGpu& gpu) const {
+    std::array<char, text_buffer> uuid{};
+    nvml::PciInfo pci{};
+    const int pci_error = library_.pci_info(device, &pci);
+    if (pci_error == nvml::success)
+        gpu.address = nvml::address_of(pci);
+    GPUHOST_CHECK(check("nvmlDeviceGetUUID", library_.uuid(device, uuid.data(), uuid.size() - 1)));
+    gpu.uuid = nvml::printable(uuid.data(), uuid.size());
+    return check("nvmlDeviceGetPciInfo_v3", pci_error);
 }
 
 std::optional<unsigned> NvmlGeometry::gpu_profile_id(nvml::Device device, unsigned profile) const {

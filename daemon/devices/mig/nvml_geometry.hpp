@@ -15,9 +15,9 @@ class NvmlGeometry {
     /// `library` must outlive the object.
     explicit NvmlGeometry(const runtime::NvmlLibrary& library) : library_(library) {}
 
-    /// Returns the GPUs that support MIG. Omits GPUs that NVML can't identify.
+    /// Returns the GPUs that support MIG, or may support it: those that NVML can't describe have a problem.
     [[nodiscard]] base::Result<Geometry> read() const;
-    /// Returns a GPU; nullopt if it does not support MIG, or NVML can't identify it.
+    /// Returns a GPU; nullopt if it does not support MIG.
     [[nodiscard]] std::optional<MigGpu> read(runtime::nvml::Device device) const;
     /// Returns the placements for the profiles of the instances of `gpu`.
     [[nodiscard]] PossiblePlacements placements(runtime::nvml::Device device, const MigGpu& gpu) const;
@@ -32,6 +32,8 @@ class NvmlGeometry {
     [[nodiscard]] base::Result<void> check(const char* function, int error) const;
 
   private:
+    /// Sets the UUID and the PCI address as far as they are known.
+    [[nodiscard]] base::Result<void> identify(runtime::nvml::Device device, MigGpu& gpu) const;
     [[nodiscard]] base::Result<std::vector<GpuInstance>> instances(runtime::nvml::Device device) const;
     [[nodiscard]] base::Result<std::vector<ComputeInstance>>
     compute_instances(runtime::nvml::GpuInstance instance) const;

@@ -65,8 +65,10 @@ RestorePlan plan_restore(const MigGpu& saved, const MigGpu& present, const Possi
     RestorePlan plan;
     if (!saved.split)
         return plan;
-    if (!present.problem.empty())
+    if (!present.problem.empty()) {
         plan.problems.push_back(present.problem);
+        return plan;
+    }
     for (const GpuInstance& one : saved.instances)
         if (const GpuInstance* const same = find_same(present.instances, one))
             plan_inside(one, *same, plan);
@@ -81,8 +83,6 @@ RestorePlan plan_restore(const MigGpu& saved, const MigGpu& present, const Possi
 }
 
 std::vector<std::string> obstacles(const MigGpu& gpu) {
-    if (!gpu.problem.empty())
-        return {gpu.problem};
     if (!gpu.split)
         return {};
     std::vector<std::string> found;

@@ -34,8 +34,8 @@ struct RestorePlan {
 [[nodiscard]] RestorePlan plan_restore(const MigGpu& saved, const MigGpu& present,
                                        const PossiblePlacements& possible);
 
-/// Returns why the instances of a GPU could not be created again with the same UUIDs. Empty: they can, or the
-/// GPU is not split.
+/// Returns why the known instances of a GPU could not be created again with the same UUIDs. Empty: they can,
+/// or the GPU is not split.
 [[nodiscard]] std::vector<std::string> obstacles(const MigGpu& gpu);
 
 /// Returns the differences between saved and present MIG devices of a GPU. Empty: they have the same UUIDs.

@@ -31,28 +31,43 @@ std::string plural(std::size_t count, const char* noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string name_of(const MigGpu& gpu) {
-    return "GPU " + gpu.address;
+/// Returns what NVML can't tell of a GPU.
+std::string unknown(const MigGpu& gpu) {
+    return std::string("the MIG ") + (gpu.split ? "instances" : "mode") + " of " + name_of(gpu) +
+           (gpu.split ? " are" : " is") + " unknown: " + gpu.problem;
 }
 
-/// Returns the reasons why the instances could not be created again.
-std::vector<Problem> problems_of(const Geometry& geometry) {
-    std::vector<Problem> problems;
+bool is_known(const MigGpu& gpu) {
+    return gpu.problem.empty();
+}
+
+/// Returns true if the driver lists more GPUs with instances than NVML describes.
+bool are_instances_unknown(const base::Root& root, const Geometry& geometry) {
+    const auto described = std::count_if(geometry.begin(), geometry.end(), [](const MigGpu& gpu) {
+        return is_known(gpu) && !gpu.instances.empty();
+    });
+    return count_split(root) > static_cast<std::size_t>(described);
+}
+
+/// Returns the reasons why the instances could not be created again. A GPU that NVML can't describe is a
+/// reason only if it has instances.
+std::vector<Problem> problems_of(const base::Root& root, const Geometry& geometry) {
+    std::vector<std::string> texts;
     for (const MigGpu& gpu : geometry)
         for (const std::string& obstacle : obstacles(gpu))
-            problems.push_back({Errc::Refused,
-                                "the MIG instances of " + name_of(gpu) +
-                                    " could not be re-created after the swap: " + obstacle,
-                                destroy_hint,
-                                {}});
+            texts.push_back("the MIG instances of " + name_of(gpu) +
+                            " could not be re-created after the swap: " + obstacle);
+    if (are_instances_unknown(root, geometry)) {
+        for (const MigGpu& gpu : geometry)
+            if (!is_known(gpu))
+                texts.push_back(unknown(gpu));
+        if (texts.empty())
+            texts.emplace_back("NVML does not describe all GPUs with MIG instances");
+    }
+    std::vector<Problem> problems;
+    for (std::string& text : texts)
+        problems.push_back({Errc::Refused, std::move(text), destroy_hint, {}});
     return problems;
-}
-
-/// Returns the number of GPUs that NVML describes as split, or whose state it can't tell.
-std::size_t count_known(const Geometry& geometry) {
-    return static_cast<std::size_t>(std::count_if(geometry.begin(), geometry.end(), [](const MigGpu& gpu) {
-        return gpu.split || !gpu.problem.empty();
-    }));
 }
 
 Result<std::vector<Problem>> check(StepContext& context, const Json& /*args*/) {
@@ -63,20 +78,30 @@ Result<std::vector<Problem>> check(StepContext& context, const Json& /*args*/) {
              "GPUs are split into MIG instances, and NVML can't describe them: " + geometry.error().message,
              destroy_hint,
              {}}};
+    auto problems = problems_of(context.root, *geometry);
     for (const MigGpu& gpu : *geometry)
-        if (gpu.split && gpu.problem.empty())
+        if (!is_known(gpu) && problems.empty())
+            context.warn(unknown(gpu));
+        else if (gpu.split && is_known(gpu))
             context.warn(name_of(gpu) + " is split: the swap destroys and re-creates its " +
                          plural(count_devices(gpu), "MIG device"));
-    if (count_known(*geometry) < count_split(context.root))
-        context.warn("a GPU with MIG instances does not answer NVML: its instances are not re-created");
-    return problems_of(*geometry);
+    return problems;
 }
 
+std::string join_texts(const std::vector<Problem>& problems) {
+    std::vector<std::string> texts;
+    for (const Problem& problem : problems)
+        texts.push_back(problem.text);
+    return base::join(texts, "; ");
+}
+
+/// Saves the GPUs that NVML describes. The others have no instances.
 Result<Json> save(StepContext& context, const Json& /*args*/) {
     context.progress(-1, "reading the MIG instances");
     GPUHOST_TRY(geometry, ask_geometry(context.root));
-    if (const auto problems = problems_of(geometry); !problems.empty())
-        return base::fail(problems.front().code, problems.front().text, problems.front().hint);
+    if (const auto problems = problems_of(context.root, geometry); !problems.empty())
+        return base::fail(problems.front().code, join_texts(problems), problems.front().hint);
+    std::erase_if(geometry, [](const MigGpu& gpu) { return !is_known(gpu); });
     GPUHOST_CHECK(context.root.make_directories(context.staging));
     GPUHOST_CHECK(context.root.write_atomic(saved_path(context), base::dump(to_json(geometry)) + "\n"));
     return Json{{"mig", to_json(geometry)}};

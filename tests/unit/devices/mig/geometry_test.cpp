@@ -80,6 +80,18 @@ TEST_F(GeometryTest, WrongValuesAreRefused) {
     refused("/gpus/0/instances/0/compute_instances/0/uuid", "GPU-0", "an invalid UUID of a MIG device");
 }
 
+TEST_F(GeometryTest, GpuWithoutUuidHasAProblem) {
+    for (const char* member : {"uuid", "address"})
+        for (Json& gpu : value_["gpus"])
+            gpu[member] = "";
+    EXPECT_NE(failure(), "");
+    value_["gpus"][0]["problem"] = value_["gpus"][1]["problem"] = "GPU is lost";
+    const auto read = geometry_from_json(value_);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(geometry_from_json(to_json(*read)), *read) << "reads what it writes";
+    EXPECT_EQ(name_of(read->front()), "a GPU");
+}
+
 TEST_F(GeometryTest, ListsHaveLimits) {
     Json& instances = value_["gpus"][0]["instances"];
     instances = Json::array();
