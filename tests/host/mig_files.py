@@ -51,8 +51,9 @@ def install_nvml(host):
 
 
 def nvml(host, *words):
-    """Runs gpuhost-nvml with the library of a driver in the store."""
-    library = glob.glob(host.path("/var/lib/gpuhost/driver/*/userland/*/lib/libnvidia-ml.so.*"))[0]
+    """Runs gpuhost-nvml with the library of the loaded driver, which is in the store."""
+    version = host.loaded().get("nvidia", "*")
+    library = glob.glob(host.path(f"/var/lib/gpuhost/driver/{version}/userland/*/lib/libnvidia-ml.so.{version}"))[0]
     ended = run([os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), library, *words], env={"FAKE_ROOT": host.root})
     return json.loads(ended.stdout.splitlines()[-1])
 

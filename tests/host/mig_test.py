@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MIG instances in a driver swap: destroyed with the old driver, re-created with the new one, or with the old one
 if the swap is undone."""
+import glob
 import os
 import shutil
 
@@ -135,9 +136,9 @@ def check_lost(t, host):
 
 def check_refusals(t, host):
     before = geometry(host)
-    write(host.path(STUB), NVML + "error 18\n")
+    write(host.path(STUB), NVML + "error 999\n")
     run = host.ctl("driver", "swap", NEW)
-    t.ok(run.returncode == 8 and "NVML can't describe them: NVML: nvmlInit_v2: Driver/library version mismatch" in run.stderr and "nvidia-smi mig -dci" in run.stderr,
+    t.ok(run.returncode == 8 and "NVML can't describe them: NVML: nvmlInit_v2: Unknown Error" in run.stderr and "nvidia-smi mig" not in run.stderr,
          "a swap is refused if NVML fails", run.returncode, run.stderr)
     for line, says in (("broken 1 999", "the MIG mode of GPU 0000:11:00.0 is unknown: nvmlDeviceGetMigMode"),
                        ("lost 1", "the MIG mode of a GPU is unknown: nvmlDeviceGetUUID"),
@@ -155,6 +156,23 @@ def check_refusals(t, host):
          "a swap is refused if ids have a gap", run.returncode, run.stderr)
     write(host.path(STATE), state)
     unchanged(t, host, before, OLD, "refused swaps keep MIG instances")
+
+
+def check_mismatch(t, host):
+    """The files of another driver than the loaded one are selected."""
+    before = geometry(host)
+    current, store = host.path("/var/lib/gpuhost/driver/current"), host.path("/var/lib/gpuhost/driver")
+    os.unlink(current)
+    os.symlink(f"{NEW}/userland/{os.listdir(f'{store}/{NEW}/userland')[0]}", current)
+    library = glob.glob(f"{store}/{OLD}/userland/*/lib/libnvidia-ml.so.{OLD}")[0]
+    os.rename(library, host.path("/library"))
+    run = host.ctl("driver", "swap", NEW, "--dry-run")
+    os.rename(host.path("/library"), library)
+    t.ok(run.returncode == 8 and f"the NVML library of the loaded driver {OLD} is missing" in run.stdout and "gpuhostctl driver import" in run.stdout,
+         "a swap is refused without the loaded driver's NVML", run.returncode, run.stdout)
+    run = host.ctl("driver", "swap", NEW)
+    unchanged(t, host, before, NEW, "a swap that repairs a version mismatch keeps instances", run.stderr)
+    host.ctl("driver", "swap", OLD, check=0)
 
 
 def check_other_instances(t, host):
@@ -186,5 +204,5 @@ def check_whole(t, host):
     t.ok("modules.converge" in kinds and not any(kind.startswith("mig.") for kind in kinds), "without MIG instances a plan has no steps for them", kinds)
 
 
-run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged, check_lost, check_refusals, check_other_instances,
+run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged, check_lost, check_refusals, check_mismatch, check_other_instances,
            check_whole, make=prepare_split, kind=MigHost)

@@ -21,8 +21,10 @@
 //   salt[@VERSION] NUMBER              MIG devices get other UUIDs
 //   slow[@VERSION] MILLISECONDS        the time to create an instance
 //   small[@VERSION]                    GPU instances of one slice alone are possible
+#define _GNU_SOURCE /* dladdr() */
 #include "tests/support/stub_nvml.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +94,20 @@ static int read_file(void) {
     return result != success ? result : read_mig_state();
 }
 
+/* Returns an error if the name of this library has another version than the loaded driver. */
+static int compare_versions(void) {
+    static const char prefix[] = "/libnvidia-ml.so.";
+    Dl_info library;
+    if (!dladdr((void*)&given_devices, &library))
+        return success;
+    const char* const name = strstr(library.dli_fname, prefix);
+    const char* const version = name ? name + sizeof prefix - 1 : "1";
+    return strcmp(version, "1") == 0 || is_loaded(version) ? success : lib_rm_version_mismatch;
+}
+
 int nvmlInit_v2(void) {
-    const int result = read_file();
+    const int mismatch = compare_versions();
+    const int result = mismatch != success ? mismatch : read_file();
     return result != success ? result : atoi(value_or("STUB_NVML_ERROR", "0"));
 }
 
@@ -121,7 +135,7 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 }
 
 const char* nvmlErrorString(int error) {
-    return error == 18 ? "Driver/library version mismatch" : "Unknown Error";
+    return error == lib_rm_version_mismatch ? "Driver/library version mismatch" : "Unknown Error";
 }
 
 /* Declared as in NVML's own header. */

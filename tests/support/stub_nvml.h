@@ -10,6 +10,7 @@ enum {
     no_permission = 4,
     not_found = 6,
     gpu_is_lost = 15,
+    lib_rm_version_mismatch = 18,
     insufficient_resources = 23
 };
 enum { most_devices = 16 };
@@ -22,6 +23,8 @@ void* device_handle(unsigned index);
 int state_of(const void* device);
 int nvmlDeviceGetMinorNumber(void* device, unsigned* minor);
 
+/* Returns whether the loaded driver has this version. */
+int is_loaded(const char* version);
 /* Forgets all instances and all lines of the file. */
 void forget_mig(void);
 /* Reads a line of the file /stub-nvml. Returns 0 if it is not about MIG. */

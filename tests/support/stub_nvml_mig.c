@@ -81,7 +81,7 @@ static FILE* open_below_root(const char* path, const char* mode) {
     return fopen(full, mode);
 }
 
-static int is_loaded(const char* version) {
+int is_loaded(const char* version) {
     char loaded[64] = "";
     FILE* const file = open_below_root("/sys/module/nvidia/version", "r");
     if (file) {

@@ -16,8 +16,7 @@ constexpr std::chrono::seconds reading{60};  ///< GPUs that are not in use are i
 constexpr std::chrono::minutes restoring{8}; ///< the MIG mode resets each GPU, which takes some seconds
 
 Result<Json> ask(const base::Root& host, std::vector<std::string> words, std::chrono::seconds patience) {
-    GPUHOST_TRY(driver, runtime::present_driver(host));
-    GPUHOST_TRY(library, runtime::nvml_library(driver));
+    GPUHOST_TRY(library, runtime::loaded_nvml_library(host));
     return runtime::run_nvml(host, library, std::move(words), patience);
 }
 

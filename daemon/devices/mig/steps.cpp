@@ -23,6 +23,10 @@ namespace {
 constexpr const char* destroy_hint =
     "Destroy the MIG instances before the swap: nvidia-smi mig -dci && nvidia-smi mig -dgi.";
 
+/// nvidia-smi needs NVML, too, so it can't destroy the instances.
+constexpr const char* nvml_hint =
+    "Find out why NVML fails: nvidia-smi. A reboot resets the GPUs, and destroys their instances.";
+
 std::string saved_path(const StepContext& context) {
     return context.staging + "/mig.json";
 }
@@ -76,7 +80,7 @@ Result<std::vector<Problem>> check(StepContext& context, const Json& /*args*/) {
         return std::vector<Problem>{
             {Errc::Refused,
              "GPUs are split into MIG instances, and NVML can't describe them: " + geometry.error().message,
-             destroy_hint,
+             geometry.error().hint.empty() ? nvml_hint : geometry.error().hint,
              {}}};
     auto problems = problems_of(context.root, *geometry);
     for (const MigGpu& gpu : *geometry)

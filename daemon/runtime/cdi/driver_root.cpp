@@ -17,6 +17,7 @@ using base::Root;
 
 namespace {
 
+constexpr std::string_view driver_store = "/var/lib/gpuhost/driver";
 constexpr std::string_view current_userland = "/var/lib/gpuhost/driver/current";
 #if defined(__aarch64__)
 constexpr std::string_view container_libraries = "/usr/lib/aarch64-linux-gnu";
@@ -378,6 +379,23 @@ Result<std::string> nvml_library(const DriverFiles& driver) {
         if (base::ends_with(library.host, name))
             return library.host;
     return base::fail(Errc::NotFound, "the driver has no NVML library");
+}
+
+Result<std::string> loaded_nvml_library(const Root& host) {
+    const std::string version = host.read_line("/sys/module/nvidia/version").value_or(std::string());
+    if (version.empty())
+        return base::fail(Errc::NotFound, "no driver is loaded");
+    const auto driver = present_driver(host);
+    if (driver && driver->version == version)
+        return nvml_library(*driver);
+    const std::string userlands = std::string(driver_store) + "/" + version + "/userland";
+    for (const std::string& digest : host.list(userlands).value_or(std::vector<std::string>()))
+        if (std::string library = userlands + "/" + digest + "/lib/libnvidia-ml.so." + version;
+            host.exists(library))
+            return library;
+    return base::fail(Errc::NotFound, "the NVML library of the loaded driver " + version + " is missing",
+                      "Import driver " + version +
+                          ", so that the store has it: gpuhostctl driver import FILE….");
 }
 
 } // namespace gpuhost::runtime
