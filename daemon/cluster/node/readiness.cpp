@@ -218,6 +218,16 @@ const Json& gpus_of(const Json& host) {
     return member(member(member(member(host, "components"), "driver"), "observed"), "gpus");
 }
 
+/// Returns true if an absent offer to the kubelet is final: gpuhostd has no offer to make, and either serves
+/// none or sees a driver. A pending change of the driver may wait for weeks, so it does not count.
+bool is_settled(const Json& devices) {
+    const Json& observed = member(devices, "observed");
+    const bool is_planned = member(devices, "plan").is_object() && !member(devices, "error").is_object();
+    return is_planned && pending(devices).empty() &&
+           (!base::bool_or(observed, "serve", true) ||
+            !string_or(member(observed, "inputs"), "driver", "").empty());
+}
+
 } // namespace
 
 Condition driver_condition_of(const Json& host) {
@@ -236,8 +246,7 @@ Readiness readiness_of(const Json& host) {
     const std::size_t count = gpus.is_array() ? gpus.size() : 0;
     if (gpus.is_array())
         made.gpus = count;
-    made.settled = state != "busy" && pending(member(components, "driver")).empty() &&
-                   pending(member(components, "devices")).empty();
+    made.settled = state != "busy" && is_settled(member(components, "devices"));
     const Condition driver = driver_condition_of(host);
     // During an operation, report the driver only if it does not work, because a working driver may still
     // change. The state of the components that depend on it is known only after the operation.

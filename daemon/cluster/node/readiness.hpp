@@ -43,7 +43,8 @@ struct Readiness {
     /// The conditions that are known now. During an operation of gpuhostd some are not known.
     std::vector<Condition> conditions;
     std::optional<std::size_t> gpus; ///< number of GPUs; none: not known
-    /// gpuhostd runs and has nothing left to do, so an absent offer to the kubelet is final.
+    /// An absent offer to the kubelet is final: gpuhostd has none to make, and either Serve=off or a driver
+    /// is loaded. Without a driver one may be loaded later, as after a restart of the host.
     bool settled = false;
     std::optional<NodeDevices> devices; ///< none: not known, so the Node stays as it is
 

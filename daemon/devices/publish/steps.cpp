@@ -71,7 +71,8 @@ Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
     GPUHOST_CHECK(save_offer(context.root, context.staging));
     if (!settings.serve || observed_driver(observed).empty()) {
         GPUHOST_CHECK(remove_offer(context.root));
-        publish_features(context);
+        if (!settings.serve)
+            publish_features(context);
         return Json{{"gpus", 0}};
     }
     if (!others.empty()) {

@@ -200,6 +200,41 @@ TEST(Readiness, RunningOperationReportsOnlyCertainConditions) {
     EXPECT_TRUE(readiness_of(host).conditions.empty());
 }
 
+/// Returns a host that has no offer to make.
+Json host_without_offer(bool serve, const char* driver) {
+    Json host = good_host();
+    host["components"]["devices"] = {{"observed", {{"serve", serve}, {"inputs", {{"driver", driver}}}}},
+                                     {"plan", {{"steps", Json::array()}, {"problems", Json::array()}}}};
+    return host;
+}
+
+TEST(Readiness, AbsentOfferIsFinalOnceDecided) {
+    EXPECT_TRUE(readiness_of(host_without_offer(false, "")).settled);
+    EXPECT_TRUE(readiness_of(host_without_offer(true, "550.163.01")).settled);
+    EXPECT_FALSE(readiness_of(host_without_offer(true, "")).settled) << "a driver may be loaded later";
+    EXPECT_FALSE(readiness_of(good_host()).settled) << "not known";
+}
+
+TEST(Readiness, PendingDriverDoesNotDelayDevices) {
+    for (const bool serve : {false, true}) {
+        Json host = host_without_offer(serve, "550.163.01");
+        part(host, "driver", "plan")["steps"] = {{{"kind", "driver.swap"}}};
+        EXPECT_TRUE(readiness_of(host).settled);
+    }
+}
+
+TEST(Readiness, UnfinishedDevicesAreNotSettled) {
+    Json busy = host_without_offer(false, "");
+    busy["state"] = "busy";
+    EXPECT_FALSE(readiness_of(busy).settled);
+    Json pending = host_without_offer(false, "");
+    part(pending, "devices", "plan")["steps"] = {{{"kind", "devices.publish"}}};
+    EXPECT_FALSE(readiness_of(pending).settled);
+    Json failed = host_without_offer(false, "");
+    failed["components"]["devices"] = {{"error", {{"code", "failed"}, {"message", "no memory"}}}};
+    EXPECT_FALSE(readiness_of(failed).settled);
+}
+
 TEST(Readiness, DriverIsKnownDuringAnOperation) {
     Json host = good_host();
     host["state"] = "busy";

@@ -248,6 +248,8 @@ TEST_F(DevicesTest, FailureOfLabelsForNfdIsAWarning) {
 TEST_F(DevicesTest, FormerLabelsForNfdAreRemovedWithoutOffer) {
     host_.write(std::string(features_path), "nvidia.com/gpu.product=H100\n");
     EXPECT_TRUE(plan().steps.empty()) << "the driver may load later";
+    ASSERT_TRUE(run(publishing(), false, "zero"));
+    EXPECT_TRUE(root_.exists(features_path));
     set("Serve", "off");
     ASSERT_EQ(plan().reasons, Texts{"section [Devices] has Serve=off"});
     ASSERT_TRUE(run(plan().steps.at(0)));
