@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace gpuhost {
@@ -90,6 +91,16 @@ std::optional<cluster::NodeDevices> node_devices(const DeviceFacts& facts, bool 
     else if (made.health->status != "Unknown")
         made.tainted = made.health->status == "False";
     return made;
+}
+
+bool HealthNews::is_news(const cluster::Condition* before, const cluster::Condition& after) {
+    if (before != nullptr && before->status != "Unknown")
+        last_ = *before;
+    if (after.status == "Unknown")
+        return false;
+    const auto last = std::exchange(last_, after);
+    const bool was_unhealthy = last && last->status == "False";
+    return after.status == "False" ? !was_unhealthy || last->message != after.message : was_unhealthy;
 }
 
 } // namespace gpuhost

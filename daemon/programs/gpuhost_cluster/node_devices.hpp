@@ -16,8 +16,19 @@ struct DeviceFacts {
     bool unreadable = false; ///< the offer exists, but can't be used
 };
 
-/// Returns nullopt if it is not known whether GPUs are offered. `settled`: an absent offer is final. After a
-/// restart of the host, labels therefore stay until gpuhostd has decided.
+/// Returns nullopt if it is not known whether GPUs are offered, so that all stays. `settled`: an absent offer
+/// is final, as Readiness has it.
 [[nodiscard]] std::optional<cluster::NodeDevices> node_devices(const DeviceFacts& facts, bool settled);
+
+/// Decides which values of the condition GPUsHealthy are worth an event.
+class HealthNews {
+  public:
+    /// Returns true if GPUs became unhealthy or healthy, or others are unhealthy. A value that is Unknown, as
+    /// during a restart, is skipped. `before`: the former value on the Node; null: none.
+    [[nodiscard]] bool is_news(const cluster::Condition* before, const cluster::Condition& after);
+
+  private:
+    std::optional<cluster::Condition> last_; ///< the last value that was not Unknown
+};
 
 } // namespace gpuhost

@@ -202,18 +202,16 @@ void ClusterProgram::publish() {
     agent_.set_readiness(std::move(readiness));
 }
 
-/// Creates an event when a GPU becomes unhealthy, when others do, and when all are healthy again.
+/// Creates an event for news of the GPUs' health.
 void ClusterProgram::send_health(const Json& node, const cluster::Condition* before,
                                  const cluster::Condition& after) {
-    const bool unhealthy = after.status == "False";
-    if (after.type != cluster::gpus_healthy ||
-        !(unhealthy || (after.status == "True" && before != nullptr && before->status == "False")))
+    if (after.type != cluster::gpus_healthy || !health_news_.is_news(before, after))
         return;
     const Json& metadata = base::member(node, "metadata");
     const std::string uid = base::string_or(metadata, "uid", "");
     health_events_.send(uid + " " + after.message,
                         cluster::node_event(base::string_or(metadata, "name", ""), uid, "GPUHealth",
-                                            {unhealthy, after.message}, base::realtime_us()));
+                                            {after.status == "False", after.message}, base::realtime_us()));
 }
 
 /// Sends the cluster's desired state to gpuhostd, unless the policy has problems or an upgrade is in

@@ -109,6 +109,7 @@ class ClusterProgram {
     DeviceFiles devices_;
     cluster::Readiness readiness_; ///< without the GPUs that are offered
     cluster::EventSender health_events_;
+    HealthNews health_news_;
     std::optional<Renewal> renewal_;
     cluster::PolicySource policy_;
     DesiredPublisher desired_;

@@ -129,5 +129,41 @@ TEST(NodeDevices, OtherWritersGetNoLabels) {
         EXPECT_TRUE(node_devices(facts(mode), false)->labels.value().empty());
 }
 
+/// Returns which of these values in a row are news: the status, and in words of their own the message.
+std::string news(const std::vector<std::string>& values) {
+    HealthNews health;
+    std::optional<cluster::Condition> before;
+    std::string found;
+    for (const std::string& value : values) {
+        const cluster::Condition after =
+            cluster::make_condition(cluster::gpus_healthy, value.substr(0, value.find(' ')), "x", value);
+        found += health.is_news(before ? &*before : nullptr, after) ? 'y' : 'n';
+        before = after;
+    }
+    return found;
+}
+
+TEST(HealthNews, UnknownHidesNoRecovery) {
+    EXPECT_EQ(news({"True", "False 1", "True"}), "nyy");
+    EXPECT_EQ(news({"False 1", "Unknown", "True"}), "yny");
+    EXPECT_EQ(news({"True", "Unknown", "True"}), "nnn");
+}
+
+TEST(HealthNews, UnknownRepeatsNoWarning) {
+    EXPECT_EQ(news({"False 1", "Unknown", "Unknown again", "False 1"}), "ynnn");
+    EXPECT_EQ(news({"False 1", "False 2", "Unknown", "False 1"}), "yyny");
+}
+
+TEST(HealthNews, NodeHasTheFirstValue) {
+    const auto value = [](const char* status) {
+        return cluster::make_condition(cluster::gpus_healthy, status, "x", "1");
+    };
+    const cluster::Condition unhealthy = value("False");
+    const cluster::Condition unknown = value("Unknown");
+    HealthNews health;
+    EXPECT_FALSE(health.is_news(&unhealthy, unknown));
+    EXPECT_TRUE(health.is_news(&unknown, value("True")));
+}
+
 } // namespace
 } // namespace gpuhost
