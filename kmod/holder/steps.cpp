@@ -2,7 +2,9 @@
 // Step holders.wait runs before any change. It waits until no process outside of the client units holds the
 // driver. Step holders.clear runs after automatic loading was blocked (kmod/load/autoload_block.hpp) and the
 // client units were stopped. It fails if a process still holds the driver; with policy "terminate" it
-// terminates holders first. args of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units
+// terminates holders first. It also fails if the host has MIG instances that the plan does not save, because
+// they were created after it was made. args of holders.clear: {"saves_mig": whether the plan saves them}. Args
+// of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units
 // that units.stop stops], "timeout_usec": limit of the wait, "grace_usec": time between SIGTERM and SIGKILL}.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
@@ -66,6 +68,16 @@ tl::unexpected<base::Error> fail_after(const base::Json& ended, base::Error why)
     return base::fail(std::move(why));
 }
 
+bool has_mig_instances(const base::Root& root) {
+    const std::string capabilities = "/proc/driver/nvidia/capabilities";
+    for (const std::string& gpu : root.list(capabilities).value_or(std::vector<std::string>()))
+        for (const std::string& name :
+             root.list(capabilities + "/" + gpu + "/mig").value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gi"))
+                return true;
+    return false;
+}
+
 /// Fails with InUse if a process holds the driver. With policy "terminate", terminates the holders first.
 /// Repeats that a few times, because services may restart their processes until systemd's start limit is
 /// reached.
@@ -86,6 +98,10 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     if (!holders.empty())
         return fail_after(
             ended, {Errc::InUse, "the driver is held by " + describe(holders), std::string(how_to_free)});
+    if (!base::bool_or(args, "saves_mig", true) && has_mig_instances(context.root))
+        return fail_after(ended, {Errc::Refused,
+                                  "MIG instances were created after the swap was planned, and would be lost",
+                                  "Run the swap again: a new plan keeps them."});
     return base::Json{{"terminated", std::move(ended)}};
 }
 

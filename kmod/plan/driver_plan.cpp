@@ -116,6 +116,13 @@ Json holder_args(const DriverChange& change) {
             {"grace_usec", usec(change.settings.terminate_grace)}};
 }
 
+Json clear_args(const DriverChange& change, const core::StepsAround& around) {
+    Json args = holder_args(change);
+    args["saves_mig"] = std::any_of(around.before.begin(), around.before.end(),
+                                    [](const Step& step) { return step.kind == "mig.save"; });
+    return args;
+}
+
 Json selection_args(const DriverChange& change) {
     const Observed& observed = change.observed;
     const Selection next{change.to.generation,
@@ -189,7 +196,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
         {blocks, {{"autoload.block", "block automatic loading of driver modules", autoload_args(change)}}},
         {!units.empty(), {{"units.stop", "stop " + unit_names, {{"units", units}}}}},
         {swaps, around.before},
-        {swaps, {{"holders.clear", "ensure that no process holds the driver", holder_args(change)}}},
+        {swaps, {{"holders.clear", "ensure that no process holds the driver", clear_args(change, around)}}},
         {blocks, {driver_devices_back_step("restore device nodes if the swap is undone")}},
         {loads,
          {{"modules.converge", "load nvidia " + version + " in place of " + gone_or(change.loaded.version),
