@@ -20,6 +20,7 @@
 //                                      compute-instance; only with this driver loaded, if a version is given
 //   salt[@VERSION] NUMBER              MIG devices get other UUIDs
 //   slow[@VERSION] MILLISECONDS        the time to create an instance
+//   busy[@VERSION] COUNT               each device is in use in the first calls of nvmlDeviceSetMigMode
 //   small[@VERSION]                    GPU instances of one slice alone are possible
 #define _GNU_SOURCE /* dladdr() */
 #include "tests/support/stub_nvml.h"

@@ -11,6 +11,7 @@ enum {
     not_found = 6,
     gpu_is_lost = 15,
     lib_rm_version_mismatch = 18,
+    in_use = 19,
     insufficient_resources = 23
 };
 enum { most_devices = 16 };

@@ -65,10 +65,11 @@ static struct inner inners[most_inner];
 static unsigned outer_count, inner_count;
 static int given_split[most_devices], is_split[most_devices], broken[most_devices];
 static struct { int mode, activate, gpu_instance, compute_instance; } failures;
-static unsigned salt, slowness, is_small;
+static unsigned salt, slowness, busy, is_small;
+static unsigned mode_calls[most_devices];
 
 void forget_mig(void) {
-    outer_count = inner_count = salt = slowness = is_small = 0;
+    outer_count = inner_count = salt = slowness = busy = is_small = 0;
     memset(given_split, 0, sizeof given_split);
     memset(is_split, 0, sizeof is_split);
     memset(broken, 0, sizeof broken);
@@ -131,7 +132,7 @@ int read_mig_line(const char* line) {
     const int is_known = strcmp(word, "split") == 0 || strcmp(word, "broken") == 0 ||
                          strcmp(word, "instance") == 0 || strcmp(word, "fail") == 0 ||
                          strncmp(word, "salt", 4) == 0 || strncmp(word, "slow", 4) == 0 ||
-                         strncmp(word, "small", 5) == 0;
+                         strncmp(word, "busy", 4) == 0 || strncmp(word, "small", 5) == 0;
     if (!is_known)
         return 0;
     if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
@@ -160,6 +161,8 @@ int read_mig_line(const char* line) {
         salt = number;
     if (strcmp(what, "slow") == 0)
         slowness = number;
+    if (strcmp(what, "busy") == 0)
+        busy = number;
     if (strcmp(what, "small") == 0)
         is_small = 1;
     return 1;
@@ -312,8 +315,8 @@ int nvmlDeviceSetMigMode(void* device, unsigned mode, int* activation) {
         return not_supported;
     if (failures.mode)
         return failures.mode;
-    *activation = failures.activate;
-    if (failures.activate)
+    *activation = mode_calls[index]++ < busy ? in_use : failures.activate;
+    if (*activation)
         return success;
     is_split[index] = mode != 0;
     return write_state();

@@ -84,13 +84,15 @@ class Restorer {
 
     [[nodiscard]] Result<void> try_enable(const Task& task) const {
         int activation = nvml::success;
+        int error = nvml::success;
         for (unsigned attempt = 1;; ++attempt) {
-            GPUHOST_CHECK(geometry_.check(
-                "nvmlDeviceSetMigMode", library_.set_mig_mode(task.device, nvml::mig_enabled, &activation)));
-            if (activation != nvml::in_use || attempt == mode_attempts)
+            error = library_.set_mig_mode(task.device, nvml::mig_enabled, &activation);
+            const bool in_use = error == nvml::in_use || activation == nvml::in_use;
+            if (!in_use || attempt == mode_attempts)
                 break;
             std::this_thread::sleep_for(mode_interval);
         }
+        GPUHOST_CHECK(geometry_.check("nvmlDeviceSetMigMode", error));
         if (activation == nvml::reset_required)
             return base::fail(Errc::Failed, "the MIG mode is off, and a reset of the GPU must turn it on");
         return geometry_.check("the activation of the MIG mode", activation);
@@ -138,10 +140,9 @@ class Restorer {
             return base::fail(Errc::Unsupported, name + ": the driver does not have its profile");
         const nvml::Placement placement{inner.placement.start, inner.placement.size};
         nvml::ComputeInstance created = nullptr;
-        int error = library_.create_compute_instance_at(handle, *profile_id, &placement, &created);
-        if (error == nvml::function_not_found) // drivers before 525
-            error = library_.create_compute_instance(handle, *profile_id, &created);
-        GPUHOST_CHECK(geometry_.check((name + ": nvmlGpuInstanceCreateComputeInstance").c_str(), error));
+        GPUHOST_CHECK(
+            geometry_.check((name + ": nvmlGpuInstanceCreateComputeInstanceWithPlacement").c_str(),
+                            library_.create_compute_instance(handle, *profile_id, &placement, &created)));
         ++task.result.created;
         return {};
     }

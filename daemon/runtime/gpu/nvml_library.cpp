@@ -80,8 +80,7 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     find(library, "nvmlGpuInstanceGetComputeInstanceProfileInfo", loaded.compute_instance_profile);
     find(library, "nvmlGpuInstanceGetComputeInstances", loaded.compute_instances);
     find(library, "nvmlComputeInstanceGetInfo_v2", loaded.compute_instance_info);
-    find(library, "nvmlGpuInstanceCreateComputeInstance", loaded.create_compute_instance);
-    find(library, "nvmlGpuInstanceCreateComputeInstanceWithPlacement", loaded.create_compute_instance_at);
+    find(library, "nvmlGpuInstanceCreateComputeInstanceWithPlacement", loaded.create_compute_instance);
     loaded.error_string_ = reinterpret_cast<const char* (*)(int)>(::dlsym(library, "nvmlErrorString"));
     if (const int error = loaded.init_(); error != nvml::success)
         return base::fail(Errc::Failed, loaded.describe("nvmlInit_v2", error));

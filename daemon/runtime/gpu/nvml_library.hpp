@@ -169,9 +169,8 @@ class NvmlLibrary {
                                     nvml::ComputeInstanceProfileInfo*) = nullptr;
     int (*compute_instances)(nvml::GpuInstance, unsigned, nvml::ComputeInstance*, unsigned*) = nullptr;
     int (*compute_instance_info)(nvml::ComputeInstance, nvml::ComputeInstanceInfo*) = nullptr;
-    int (*create_compute_instance)(nvml::GpuInstance, unsigned, nvml::ComputeInstance*) = nullptr;
-    int (*create_compute_instance_at)(nvml::GpuInstance, unsigned, const nvml::Placement*,
-                                      nvml::ComputeInstance*) = nullptr;
+    int (*create_compute_instance)(nvml::GpuInstance, unsigned, const nvml::Placement*,
+                                   nvml::ComputeInstance*) = nullptr;
 
   private:
     NvmlLibrary() = default;
