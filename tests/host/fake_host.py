@@ -104,6 +104,10 @@ class FakeHost:
 
     def boot(self):
         """Recreates /run, /proc, /sys and /dev. Then udev loads the modules of the module directory."""
+        self.start_kernel()
+        self.start_udev()
+
+    def start_kernel(self):
         for directory in ("/run", "/proc", "/sys", "/dev"):
             shutil.rmtree(self.path(directory), ignore_errors=True)
         self.boots += 1
@@ -116,6 +120,8 @@ class FakeHost:
             for name, value in (("vendor", "0x10de"), ("device", "0x2330"), ("class", "0x030200")):
                 write(self.path(f"/sys/bus/pci/devices/{gpu}/{name}"), value + "\n")
         write(self.path(f"/sys/fs/cgroup/system.slice/{CLIENT}/cgroup.procs"), "4711\n")
+
+    def start_udev(self):
         worker = os.path.join(tap.TOP_BUILDDIR, "tests/host/fake-worker")
         run([worker, "--boot", f"--root={self.root}"], check=True, stderr=None)
 

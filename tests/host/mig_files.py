@@ -32,8 +32,8 @@ SPLIT = {"gpus": [
 class MigHost(FakeHost):
     """Its kernel lists the nodes of all MIG instances."""
 
-    def boot(self):
-        super().boot()
+    def start_kernel(self):
+        super().start_kernel()
         lines = ["config 1", "monitor 2"]
         for gpu in range(2):
             for outer in range(15):

@@ -4,10 +4,12 @@ if the swap is undone."""
 import glob
 import os
 import shutil
+import threading
 
 from fake_host import NEW, OLD, read, run_checks, write
 from gates import Gates
 from mig_files import GPU, NVML, SPLIT, STUB, MigHost, geometry, instance, nvml, prepare_split, split
+from programs import PATIENCE
 
 STATE = "/proc/driver/nvidia/stub-mig"
 
@@ -54,10 +56,12 @@ def check_dry_run(t, host):
 
 def check_swap(t, host):
     before = geometry(host)
+    nodes = sorted(os.listdir(host.path("/dev/nvidia-caps")))
+    for node in nodes:
+        os.unlink(host.path("/dev/nvidia-caps/" + node))
     run = host.ctl("driver", "swap", NEW)
     unchanged(t, host, before, NEW, "a swap keeps MIG instances and their UUIDs", run.stdout, run.stderr)
-    node = read(host.path("/dev/nvidia-caps/nvidia-cap81"))
-    t.ok(node, "the nodes of the instances exist after a swap", os.listdir(host.path("/dev/nvidia-caps")))
+    t.ok("nvidia-cap81" in nodes and sorted(os.listdir(host.path("/dev/nvidia-caps"))) == nodes, "a swap creates the nodes of the instances", nodes)
 
 
 def check_undone(t, host):
@@ -82,15 +86,16 @@ def check_failures(t, host):
                        ("fail compute-instance@{} 23", "nvmlGpuInstanceCreateComputeInstance"),
                        ("fail mode@{} 4", "nvmlDeviceSetMigMode"),
                        ("fail activate@{} 16", "a reset of the GPU must turn it on"),
+                       ("busy@{} 9", "the activation of the MIG mode"),
                        ("salt@{} 1", "had the UUID MIG-"),
                        ("small@{}", "the driver does not have its profile")):
         write(host.path(STUB), NVML + line.format(OLD) + "\n")
         run = host.ctl("driver", "swap", OLD)
         t.ok(run.returncode != 0 and says in run.stderr, f"a swap fails that can't re-create: {line}", run.stderr)
         unchanged(t, host, before, NEW, f"its undo re-creates the instances: {line}", run.stderr)
-    write(host.path(STUB), NVML + f"slow@{OLD} 100\n")
+    write(host.path(STUB), NVML + f"slow@{OLD} 100\nbusy@{OLD} 2\n")
     host.ctl("driver", "swap", OLD, check=0)
-    unchanged(t, host, before, OLD, "a driver may create instances slowly")
+    unchanged(t, host, before, OLD, "a driver may be in use for a moment, and create instances slowly")
     write(host.path(STUB), NVML)
 
 
@@ -114,6 +119,33 @@ def check_wedged(t, host):
     split(host)
     host.ctl("apply", check=0)
     unchanged(t, host, before, OLD, "the lost instances can be created again")
+
+
+def check_late_modules(t, host):
+    """The power fails after the instances were saved. At the next boot udev loads the modules after the undo began."""
+    before = geometry(host)
+    saved = threading.Event()
+
+    def decide(where, _count):
+        if where != "apply holders.clear before":
+            return "go"
+        host.kill_daemon()
+        saved.set()
+        return None
+
+    gates = Gates(host, decide)
+    host.ctl("driver", "swap", NEW, "--no-wait", check=0)
+    saved.wait(PATIENCE)
+    gates.close()
+    host.start_kernel()
+    udev = threading.Timer(3, host.start_udev)
+    udev.start()
+    host.start_daemon()
+    host.settle()
+    udev.join()
+    swap = next(each for each in host.json("operation", "list") if each["kind"] == "driver.swap")
+    t.equal(swap["state"], "rolled-back", "the undo waits for the driver")
+    unchanged(t, host, before, OLD, "the undo at boot creates saved instances")
 
 
 def check_lost(t, host):
@@ -200,9 +232,21 @@ def check_whole(t, host):
     host.ctl("driver", "swap", NEW, check=0)
     t.equal(list(geometry(host)), [GPU + "1"], "a swap splits no GPU that was whole")
     reboot(host)
+
+    def decide(where, _count):
+        if where == "apply holders.clear before":
+            split(host)
+        return "go"
+
+    gates = Gates(host, decide)
+    run = host.ctl("driver", "swap", OLD)
+    gates.close()
+    t.ok("MIG instances were created after the swap was planned" in run.stderr and len(geometry(host)) == 2,
+         "a swap destroys no instances that its plan does not have", run.stderr)
+    reboot(host)
     kinds = {step["kind"] for step in host.json("driver", "swap", OLD, "--dry-run")["steps"]}
     t.ok("modules.converge" in kinds and not any(kind.startswith("mig.") for kind in kinds), "without MIG instances a plan has no steps for them", kinds)
 
 
-run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged, check_lost, check_refusals, check_mismatch, check_other_instances,
+run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged, check_late_modules, check_lost, check_refusals, check_mismatch, check_other_instances,
            check_whole, make=prepare_split, kind=MigHost)

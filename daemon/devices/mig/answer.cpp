@@ -12,7 +12,6 @@ using base::Result;
 
 namespace {
 
-constexpr std::chrono::seconds reading{60};  ///< GPUs that are not in use are initialized one after the other
 constexpr std::chrono::minutes restoring{8}; ///< the MIG mode resets each GPU, which takes some seconds
 
 Result<Json> ask(const base::Root& host, std::vector<std::string> words, std::chrono::seconds patience) {
@@ -22,8 +21,8 @@ Result<Json> ask(const base::Root& host, std::vector<std::string> words, std::ch
 
 } // namespace
 
-Result<Geometry> ask_geometry(const base::Root& host) {
-    GPUHOST_TRY(answer, ask(host, {"mig"}, reading));
+Result<Geometry> ask_geometry(const base::Root& host, std::chrono::seconds patience) {
+    GPUHOST_TRY(answer, ask(host, {"mig"}, patience));
     return geometry_from_json(answer);
 }
 

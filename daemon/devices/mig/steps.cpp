@@ -8,7 +8,9 @@
 #include "daemon/runtime/gpu/gpus.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
 namespace gpuhost::devices {
 
@@ -22,6 +24,11 @@ namespace {
 
 constexpr const char* destroy_hint =
     "Destroy the MIG instances before the swap: nvidia-smi mig -dci && nvidia-smi mig -dgi.";
+
+constexpr std::string_view driver_version = "/proc/driver/nvidia/version";
+/// Without nvidia-persistenced the GPUs are initialized one after the other, each in some seconds.
+constexpr std::chrono::minutes reading{5};
+constexpr std::chrono::seconds loading{90}; ///< with the time for a re-creation, less than the deadline
 
 /// nvidia-smi needs NVML, too, so it can't destroy the instances.
 constexpr const char* nvml_hint =
@@ -102,7 +109,7 @@ std::string join_texts(const std::vector<Problem>& problems) {
 /// Saves the GPUs that NVML describes. The others have no instances.
 Result<Json> save(StepContext& context, const Json& /*args*/) {
     context.progress(-1, "reading the MIG instances");
-    GPUHOST_TRY(geometry, ask_geometry(context.root));
+    GPUHOST_TRY(geometry, ask_geometry(context.root, reading));
     if (const auto problems = problems_of(context.root, geometry); !problems.empty())
         return base::fail(problems.front().code, join_texts(problems), problems.front().hint);
     std::erase_if(geometry, [](const MigGpu& gpu) { return !is_known(gpu); });
@@ -146,10 +153,26 @@ Result<Json> restore(StepContext& context, const Json& /*args*/) {
                                     : create_again(context, Restore::all_or_none);
 }
 
+/// Waits until the driver is loaded. After a boot the undo may run before udev has loaded its modules.
+Result<void> wait_for_driver(const StepContext& context) {
+    const auto end = std::chrono::steady_clock::now() + loading;
+    while (!context.root.exists(driver_version)) {
+        if (std::chrono::steady_clock::now() >= end)
+            return base::fail(Errc::NotFound,
+                              "the MIG instances are not created: no driver was loaded within " +
+                                  std::to_string(loading.count()) + " s");
+        context.progress(-1, "waiting for the driver");
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return {};
+}
+
 Result<void> undo_save(StepContext& context, const Json& /*args*/) {
     GPUHOST_TRY(saved, read_saved(context));
-    if (saved && count_split(*saved) != 0)
-        GPUHOST_CHECK(create_again(context, Restore::each_gpu));
+    if (!saved || count_split(*saved) == 0)
+        return {};
+    GPUHOST_CHECK(wait_for_driver(context));
+    GPUHOST_CHECK(create_again(context, Restore::each_gpu));
     return {};
 }
 
