@@ -268,12 +268,15 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/cluster/upgrade/gpu_users_test.cpp \
     %D%/cluster/upgrade/pod_mover_test.cpp \
     %D%/programs/gpuhost_cluster/daemon_observer_test.cpp \
+    %D%/programs/gpuhost_cluster/device_files_test.cpp \
     %D%/programs/gpuhost_cluster/host_test.cpp \
     %D%/programs/gpuhost_cluster/node_devices_test.cpp \
     daemon/programs/gpuhost_cluster/host.cpp \
     daemon/programs/gpuhost_cluster/host.hpp \
     daemon/programs/gpuhost_cluster/daemon_observer.cpp \
     daemon/programs/gpuhost_cluster/daemon_observer.hpp \
+    daemon/programs/gpuhost_cluster/device_files.cpp \
+    daemon/programs/gpuhost_cluster/device_files.hpp \
     daemon/programs/gpuhost_cluster/node_devices.cpp \
     daemon/programs/gpuhost_cluster/node_devices.hpp \
     tests/support/fake_daemon.cpp \

@@ -5,7 +5,9 @@
 #include "daemon/base/root.hpp"
 #include "daemon/programs/gpuhost_cluster/node_devices.hpp"
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gpuhost {
 
@@ -19,20 +21,23 @@ class DeviceFiles {
     [[nodiscard]] int descriptor() const { return watch_.get(); }
     /// Returns true once after a change.
     [[nodiscard]] bool changed();
-    /// Watches the directories that exist now, and reads the files. A directory appears when its program
-    /// starts, so this is called again from time to time.
+    /// Watches the directories that exist now, and reads the files. The directory of the offer appears with
+    /// the first one, so this is called again from time to time. A new directory of the answer is a change.
     void refresh();
 
     [[nodiscard]] const DeviceFacts& facts() const { return facts_; }
 
   private:
-    void follow(std::string_view directory) const;
-    void note(const std::string& trouble);
+    int follow(std::string_view directory, std::uint32_t events) const;
+    void read_answer();
+    void read_offer();
 
     const base::Root& root_;
     base::UniqueFd watch_;
+    int parent_ = -1; ///< the watch of the directory in which gpuhost-devices gets its own
     DeviceFacts facts_;
-    std::string trouble_; ///< the last logged reason why the offer can't be used
+    std::string offer_trouble_;  ///< the last logged reason why the offer can't be used
+    std::string answer_trouble_; ///< the same for the answer
 };
 
 } // namespace gpuhost

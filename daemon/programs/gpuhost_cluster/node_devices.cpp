@@ -47,7 +47,11 @@ std::string reason_of(const std::vector<DeviceHealth>& unhealthy) {
 }
 
 /// Devices that are only noted do not count: the kubelet allocates them, and applications cause most notes.
-cluster::Condition health_of(const Offer& offer, const std::optional<devices::Answer>& answer) {
+cluster::Condition health_of(const Offer& offer, const DeviceFacts& facts) {
+    const auto& answer = facts.answer;
+    if (!facts.answer_error.empty())
+        return cluster::make_condition(cluster::gpus_healthy, "Unknown", "AnswerUnreadable",
+                                       "can't read the answer of gpuhost-devices: " + facts.answer_error);
     if (!answer)
         return cluster::make_condition(cluster::gpus_healthy, "Unknown", "NotServed",
                                        "gpuhost-devices does not run");
@@ -85,7 +89,7 @@ std::optional<cluster::NodeDevices> node_devices(const DeviceFacts& facts, bool 
         return made;
     }
     made.labels = devices::published_labels(*facts.offer, devices::LabelMode::node);
-    made.health = health_of(*facts.offer, facts.answer);
+    made.health = health_of(*facts.offer, facts);
     if (!facts.offer->taint_unhealthy)
         made.tainted = false;
     else if (made.health->status != "Unknown")

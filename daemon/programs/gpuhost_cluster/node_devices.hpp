@@ -6,6 +6,7 @@
 #include "daemon/devices/offer.hpp"
 
 #include <optional>
+#include <string>
 
 namespace gpuhost {
 
@@ -13,6 +14,8 @@ namespace gpuhost {
 struct DeviceFacts {
     std::optional<devices::Offer> offer;
     std::optional<devices::Answer> answer;
+    /// Why the answer can't be used. Empty: it can, or gpuhost-devices does not run.
+    std::string answer_error;
     bool unreadable = false; ///< the offer exists, but can't be used
 };
 

@@ -96,6 +96,15 @@ TEST(NodeDevices, MissingAnswerIsUnknownAndKeepsTaint) {
     EXPECT_EQ(made->tainted, std::nullopt);
 }
 
+TEST(NodeDevices, UnreadableAnswerIsNamed) {
+    DeviceFacts damaged = unhealthy();
+    damaged.answer.reset();
+    damaged.answer_error = "key 'id': missing";
+    EXPECT_EQ(*node_devices(damaged, true)->health,
+              (cluster::Condition{"gpuhost.io/GPUsHealthy", "Unknown", "AnswerUnreadable",
+                                  "can't read the answer of gpuhost-devices: key 'id': missing"}));
+}
+
 TEST(NodeDevices, AbsentOfferRemovesAllOnceSettled) {
     EXPECT_FALSE(node_devices({}, false));
     const auto made = node_devices({}, true);
