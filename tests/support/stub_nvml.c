@@ -103,7 +103,7 @@ static int compare_versions(void) {
         return success;
     const char* const name = strstr(library.dli_fname, prefix);
     const char* const version = name ? name + sizeof prefix - 1 : "1";
-    return strcmp(version, "1") == 0 || is_loaded(version) ? success : lib_rm_version_mismatch;
+    return strcmp(version, "1") != 0 && is_another_loaded(version) ? lib_rm_version_mismatch : success;
 }
 
 int nvmlInit_v2(void) {

@@ -26,6 +26,9 @@ int nvmlDeviceGetMinorNumber(void* device, unsigned* minor);
 
 /* Returns whether the loaded driver has this version. */
 int is_loaded(const char* version);
+
+/* Returns whether a driver of another version is loaded. */
+int is_another_loaded(const char* version);
 /* Forgets all instances and all lines of the file. */
 void forget_mig(void);
 /* Reads a line of the file /stub-nvml. Returns 0 if it is not about MIG. */

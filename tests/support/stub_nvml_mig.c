@@ -82,15 +82,25 @@ static FILE* open_below_root(const char* path, const char* mode) {
     return fopen(full, mode);
 }
 
-int is_loaded(const char* version) {
-    char loaded[64] = "";
+/* Reads the version of the loaded driver; "" if none is loaded. */
+static void read_loaded(char loaded[64]) {
     FILE* const file = open_below_root("/sys/module/nvidia/version", "r");
-    if (file) {
-        if (fscanf(file, "%63s", loaded) != 1)
-            loaded[0] = '\0';
+    if (!file || fscanf(file, "%63s", loaded) != 1)
+        loaded[0] = '\0';
+    if (file)
         fclose(file);
-    }
+}
+
+int is_loaded(const char* version) {
+    char loaded[64];
+    read_loaded(loaded);
     return strcmp(version, loaded) == 0;
+}
+
+int is_another_loaded(const char* version) {
+    char loaded[64];
+    read_loaded(loaded);
+    return loaded[0] != '\0' && strcmp(version, loaded) != 0;
 }
 
 static unsigned profile_id(unsigned profile) {
