@@ -233,7 +233,7 @@ void SimulatedServer::arrive(const std::weak_ptr<SimulatedTransfers>& transfers,
     }
     Reply reply;
     if (forbids(request)) {
-        reply = {403, status_of(403, "the site's webhook denies it"), ""};
+        reply = {refusal, status_of(refusal, "the site's webhook denies it"), ""};
     } else if (by_chance(faults.refused)) {
         reply = {429, status_of(429, "too many requests"), std::to_string(1 + some(4))};
     } else if (by_chance(faults.failed)) {

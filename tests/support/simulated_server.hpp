@@ -61,8 +61,9 @@ class SimulatedServer {
     /// Additional delay of a request.
     std::function<Time(const http::Request&)> hold = [](const http::Request&) { return Time(0); };
     std::string denied; ///< the verb that a SelfSubjectAccessReview denies; empty: none
-    /// Returns true for requests to answer with 403.
+    /// Returns true for requests to answer with `refusal`.
     std::function<bool(const http::Request&)> forbids = [](const http::Request&) { return false; };
+    unsigned refusal = 403;
 
     // Objects by path
 

@@ -84,43 +84,46 @@ bool describes_gpus(std::string_view label) {
     return base::starts_with(name, "cuda.") || base::starts_with(name, "mig-") || base::contains(names, name);
 }
 
-NodePatch gpu_label_patch(const Json& node, const std::map<std::string, std::string>& wanted) {
+std::vector<NodePatch> gpu_label_patches(const Json& node, const std::map<std::string, std::string>& wanted) {
     const Json& metadata = member(node, "metadata");
     const Json& annotations = member(metadata, "annotations");
     const Json& labels = member(metadata, "labels");
     const std::set<std::string> others = labels_of_nfd(annotations);
     const std::string before = string_or(annotations, gpu_labels_annotation, "");
+    const Json version{{"metadata", {{"resourceVersion", string_or(metadata, "resourceVersion", "")}}}};
     const auto is_there = [&](const std::string& name) {
         return labels.is_object() && labels.contains(name);
     };
-    Json changed = Json::object();
+    std::vector<NodePatch> patches;
     std::vector<std::string> ours;
-    std::vector<std::string> changes;
     for (const auto& [name, value] : wanted) {
         if (!describes_gpus(name) || others.count(name) != 0)
             continue;
         ours.push_back(name);
         if (is_there(name) && string_or(labels, name, "") == value)
             continue;
-        changed[name] = value;
-        changes.push_back(name + "=" + value);
+        patches.push_back({version, {name + "=" + value}});
+        patches.back().body["metadata"]["labels"][name] = value;
     }
+    // Removals are in one patch with the annotation: a label that it does not name is not removed later.
+    NodePatch names{version, {}};
     for (const std::string& name : words(before))
         if (describes_gpus(name) && others.count(name) == 0 && wanted.count(name) == 0 && is_there(name)) {
-            changed[name] = Json();
-            changes.push_back(name + " is removed");
+            names.body["metadata"]["labels"][name] = Json();
+            names.log_lines.push_back(name + " is removed");
         }
     const std::string after = base::join(ours, ",");
-    if (changed.empty() && after == before)
-        return {};
-    NodePatch patch;
-    patch.body["metadata"]["resourceVersion"] = string_or(metadata, "resourceVersion", "");
-    if (!changed.empty())
-        patch.body["metadata"]["labels"] = std::move(changed);
     if (after != before)
-        patch.body["metadata"]["annotations"][gpu_labels_annotation] = after.empty() ? Json() : Json(after);
-    if (!changes.empty())
-        patch.log_lines.push_back(log_line(changes));
+        names.body["metadata"]["annotations"][gpu_labels_annotation] = after.empty() ? Json() : Json(after);
+    if (names.body != version)
+        patches.push_back(std::move(names));
+    return patches;
+}
+
+NodePatch joined_labels(std::vector<NodePatch>&& patches) {
+    NodePatch patch = joined(std::move(patches));
+    if (!patch.log_lines.empty())
+        patch.log_lines = {log_line(patch.log_lines)};
     return patch;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpuhost::cluster {
 
@@ -18,10 +19,12 @@ inline constexpr const char* gpu_labels_annotation = "gpuhost.io/gpu-labels";
 /// such as nvidia.com/mig.config, are not among them.
 [[nodiscard]] bool describes_gpus(std::string_view label);
 
-/// Returns a merge patch that brings the labels of `node` to `wanted`: it writes those that differ, and
-/// removes those that gpuhost-cluster wrote earlier and that are not wanted. Labels that Node Feature
-/// Discovery owns according to its annotation stay. The body is null if nothing changes.
-[[nodiscard]] NodePatch gpu_label_patch(const base::Json& node,
-                                        const std::map<std::string, std::string>& wanted);
+/// Returns merge patches that bring the labels of `node` to `wanted`: one for each label that differs, and
+/// one for the annotation and for the labels that gpuhost-cluster wrote earlier and that are not wanted.
+/// Labels that Node Feature Discovery owns according to its annotation stay.
+[[nodiscard]] std::vector<NodePatch> gpu_label_patches(const base::Json& node,
+                                                       const std::map<std::string, std::string>& wanted);
+/// Joins some of these patches. Names only the first changes in its line of the log.
+[[nodiscard]] NodePatch joined_labels(std::vector<NodePatch>&& patches);
 
 } // namespace gpuhost::cluster

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/cluster/node/host_agent.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/hex.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/cluster/kube/kube_time.hpp"
-#include "daemon/cluster/node/upgrade_node.hpp"
+#include "daemon/cluster/node/gpu_labels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace gpuhost::cluster {
@@ -22,10 +24,12 @@ constexpr Time first_wait{1'000};
 constexpr Time most_wait{60'000};
 /// The shortest time between heartbeats, even if another writer changes their times.
 constexpr Time between_beats{60'000};
-/// The time between two attempts to write labels of GPUs that the server refuses.
-constexpr Time between_refusals{600'000};
+/// The time between two attempts to write labels of GPUs that the server refuses: the first, and the longest.
+constexpr Time first_label_wait{30'000};
+constexpr Time most_label_wait{600'000};
+constexpr unsigned unauthorized = 401;
 constexpr unsigned forbidden = 403;
-constexpr unsigned invalid = 422;
+constexpr unsigned too_many = 429;
 constexpr unsigned conflict = 409;
 constexpr unsigned most_conflicts = 3; ///< after so many conflicts in a row, the Node is listed again
 
@@ -41,6 +45,13 @@ bool is_older(const Json& node, const Json& than) {
     return one && other && *one < *other && uid(node) == uid(than);
 }
 
+/// Returns the name of the annotation that a patch sets.
+std::string annotation_of(const NodePatch& patch) {
+    const Json& annotations = member(member(patch.body, "metadata"), "annotations");
+    return annotations.is_object() && !annotations.empty() ? "annotation " + annotations.begin().key()
+                                                           : "annotation";
+}
+
 Json to_json(const Condition& condition) {
     return {{"type", condition.type},
             {"status", condition.status},
@@ -52,7 +63,7 @@ Json to_json(const Condition& condition) {
 
 HostAgent::HostAgent(Api& api, std::string node, NodeDesired desired, LogLine log_line, NodeAuthor* author)
     : api_(api), name_(std::move(node)), desired_(std::move(desired)), log_(std::move(log_line)),
-      author_(author), backoff_(first_wait, most_wait),
+      author_(author), backoff_(first_wait, most_wait), label_backoff_(first_label_wait, most_label_wait),
       watch_(api, "/api/v1/nodes", name_selector(name_),
              {[this](Json&& listed) { on_node(std::move(listed)); },
               [this](const std::set<std::string>& names) {
@@ -69,6 +80,7 @@ void HostAgent::set_readiness(Readiness readiness) {
 
 void HostAgent::retry() {
     backoff_.reset();
+    label_backoff_.reset();
     labels_at_.reset();
     due_ = Time(0);
     watch_.retry();
@@ -124,35 +136,37 @@ void HostAgent::write() {
     held_until_.reset();
     held_.clear();
     NodeChange change = change_node(node_, readiness_, desired_, kube_time(base::realtime_us()));
-    NodePatch patch = not_held(std::move(change.status));
+    NodePatch patch = joined(not_held(std::move(change.status)));
     if (patch.body.is_null())
         patch.body = beat(std::move(change.heartbeat));
     Parts parts;
     parts.status = !patch.body.is_null();
     if (!parts.status) {
-        patch = not_held(std::move(change.node));
+        patch = joined(not_held(std::move(change.node)));
         NodePatch other;
         if (author_ != nullptr)
-            other = not_held({author_->change(node_)});
+            other = joined(not_held({author_->change(node_)}));
         parts.authored = !other.body.is_null();
         if (parts.authored)
             patch = joined({std::move(patch), std::move(other)});
     }
     if (patch.body.is_null()) {
-        refusal_ = {};
         patch = label_patch(std::move(change.labels));
         parts.labels = !patch.body.is_null();
     }
     note_held();
-    if (!patch.body.is_null())
+    if (patch.body.is_null())
+        refusal_ = {}; // a value that was refused is not to be written any more
+    else
         send(std::move(patch), parts);
 }
 
 /// Returns the patch of the labels if it may be written now. It is written after all others, so that its
 /// refusal stops none of them.
-NodePatch HostAgent::label_patch(NodePatch&& labels) {
-    if (labels.body.is_null()) {
+NodePatch HostAgent::label_patch(std::vector<NodePatch>&& labels) {
+    if (labels.empty()) {
         label_refusal_ = {};
+        label_backoff_.reset();
         labels_at_.reset();
         return {};
     }
@@ -160,12 +174,11 @@ NodePatch HostAgent::label_patch(NodePatch&& labels) {
         held_until_ = std::min(held_until_.value_or(*labels_at_), *labels_at_);
         return {};
     }
-    return not_held({std::move(labels)});
+    return joined_labels(not_held(std::move(labels)));
 }
 
-/// Joins the patches that the damper allows now into one patch. Holds back each of the other patches
-/// separately.
-NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
+/// Returns the patches that the damper allows now. Holds back each of the other patches separately.
+std::vector<NodePatch> HostAgent::not_held(std::vector<NodePatch>&& patches) {
     std::vector<NodePatch> free;
     for (NodePatch& patch : patches) {
         const auto until = damper_.held_until(patch.body, now());
@@ -175,10 +188,9 @@ NodePatch HostAgent::not_held(std::vector<NodePatch>&& patches) {
         }
         held_until_ = std::min(held_until_.value_or(*until), *until);
         if (held_.empty())
-            held_ =
-                patch.log_lines.empty() ? "annotation " + std::string(key::record) : patch.log_lines.front();
+            held_ = patch.log_lines.empty() ? annotation_of(patch) : patch.log_lines.front();
     }
-    return joined(std::move(free));
+    return free;
 }
 
 /// Returns the patch of the heartbeat; null if the last heartbeat was less than between_beats ago. Heartbeats
@@ -228,9 +240,11 @@ void HostAgent::accepted(const NodePatch& patch, const Parts& parts, const Json&
         author_->written(node);
 }
 
-/// Returns true if the server has refused the labels of the GPUs: they wait, and other writes continue.
+/// Returns true if the server has refused the labels of the GPUs: they wait, and other writes continue. A
+/// policy answers with 403 or 422, a webhook with any status.
 bool HostAgent::is_refused(const ApiAnswer& answer, const Parts& parts) {
-    if (!parts.labels || (answer.status != forbidden && answer.status != invalid))
+    if (!parts.labels || answer.done() ||
+        base::contains(std::array{0U, unauthorized, conflict, too_many}, answer.status))
         return false;
     writes_ = false;
     if (answer.error.message != label_refusal_.message)
@@ -239,7 +253,8 @@ bool HostAgent::is_refused(const ApiAnswer& answer, const Parts& parts) {
     if (answer.status == forbidden)
         label_refusal_.hint = "Apply the admission policies of this version: kubectl apply -f "
                               "/usr/share/gpuhost/kubernetes/";
-    labels_at_ = now() + between_refusals;
+    labels_at_ =
+        now() + std::max<Time>(label_backoff_.next(), answer.retry_after.value_or(std::chrono::seconds(0)));
     return true;
 }
 

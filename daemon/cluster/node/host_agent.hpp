@@ -57,7 +57,7 @@ class HostAgent {
     void on_node(base::Json&& node);
     void lose_node();
     void write();
-    [[nodiscard]] NodePatch not_held(std::vector<NodePatch>&& patches);
+    [[nodiscard]] std::vector<NodePatch> not_held(std::vector<NodePatch>&& patches);
     [[nodiscard]] base::Json beat(base::Json&& patch);
     void note_held();
     /// The parts of the Node that a patch changes.
@@ -68,7 +68,7 @@ class HostAgent {
     };
     void send(NodePatch&& patch, Parts parts);
     void accepted(const NodePatch& patch, const Parts& parts, const base::Json& node);
-    [[nodiscard]] NodePatch label_patch(NodePatch&& labels);
+    [[nodiscard]] NodePatch label_patch(std::vector<NodePatch>&& labels);
     [[nodiscard]] bool is_refused(const ApiAnswer& answer, const Parts& parts);
     void report_conditions(const NodePatch& patch, const std::vector<Condition>& before,
                            const base::Json& node);
@@ -94,6 +94,7 @@ class HostAgent {
     /// Why the server refused the labels of the GPUs, and when they are written again. Other writes continue.
     base::Error label_refusal_;
     std::optional<Time> labels_at_;
+    Backoff label_backoff_;
     ConditionChanged condition_changed_;
     WriteDamper damper_;
     std::optional<Time> beat_at_;    ///< time of the last heartbeat

@@ -234,7 +234,7 @@ NodeChange change_node(const Json& node, const Readiness& readiness, const NodeD
     if (readiness.devices && !readiness.devices->health)
         remove_health(change, node);
     if (readiness.devices && readiness.devices->labels)
-        change.labels = gpu_label_patch(node, *readiness.devices->labels);
+        change.labels = gpu_label_patches(node, *readiness.devices->labels);
     if (readiness.gpus)
         change_label(change.node, node, *readiness.gpus > 0);
     change_taints(change.node, node, is_ready(conditions_after(node, readiness), desired), readiness,

@@ -29,9 +29,9 @@ struct NodePatch {
 struct NodeChange {
     std::vector<NodePatch> node;   ///< merge patches of the Node, one for each field
     std::vector<NodePatch> status; ///< strategic merge patches of its status, one for each condition
-    /// A merge patch of the labels that describe GPUs. Separate, because the server may refuse only this one:
-    /// its policy may be of an older gpuhost.
-    NodePatch labels;
+    /// Merge patches of the labels that describe GPUs, for joined_labels(). Separate, because the server may
+    /// refuse only these: its policy may be of an older gpuhost.
+    std::vector<NodePatch> labels;
     /// A strategic merge patch of the status that renews lastHeartbeatTime of old conditions. Null: no
     /// condition is old.
     base::Json heartbeat;

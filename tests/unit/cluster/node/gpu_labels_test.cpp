@@ -18,6 +18,10 @@ Json node(Json labels, Json annotations) {
          {{"resourceVersion", "7"}, {"labels", std::move(labels)}, {"annotations", std::move(annotations)}}}};
 }
 
+NodePatch gpu_label_patch(const Json& node, const Labels& wanted) {
+    return joined_labels(gpu_label_patches(node, wanted));
+}
+
 /// Applies a merge patch as a server does.
 Json patched(Json node, const NodePatch& patch) {
     node.merge_patch(patch.body);

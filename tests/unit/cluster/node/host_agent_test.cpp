@@ -37,7 +37,7 @@ class HostAgentTest : public ::testing::Test {
                    (refuses || (refuses_labels && request.body.find("gpu.product") != std::string::npos));
         };
         agent.emplace(*api, "gpu01", NodeDesired{{startup_taint}, true, {std::string(driver_ready)}},
-                      [](const std::string&) {});
+                      [this](const std::string& line) { logged.push_back(line); });
     }
 
     void create_node() {
@@ -112,6 +112,7 @@ class HostAgentTest : public ::testing::Test {
     std::optional<Api> api;
     unsigned patches = 0;
     unsigned turns = 0;
+    std::vector<std::string> logged;
     bool refuses = false;
     bool refuses_labels = false; ///< as the admission policy of an older version does
     std::optional<HostAgent> agent;
@@ -152,16 +153,61 @@ TEST_F(HostAgentTest, RefusedLabelsDelayNothingElse) {
     run(seconds(60));
     EXPECT_TRUE(is_tainted());
     EXPECT_NE(base::dump(agent->document()).find("admission policies of this version"), std::string::npos);
-    const unsigned before = patches;
     agent->set_readiness(with_devices("True", "True", "Healthy"));
     run(seconds(5));
     EXPECT_FALSE(is_tainted()) << "the taint is removed at once";
-    run(seconds(240));
-    EXPECT_LE(patches, before + 4) << "labels are not tried again within ten minutes";
+    run(seconds(2400));
+    const unsigned before = patches;
+    run(seconds(1200));
+    EXPECT_LE(patches, before + 8) << "four heartbeats, and at most four attempts at the labels";
     refuses_labels = false;
-    run(seconds(600));
+    run(seconds(900));
     EXPECT_EQ(server.find(node_path)->at("metadata")["labels"][product], "H100");
     EXPECT_TRUE(agent->document()["error"].is_null());
+}
+
+TEST_F(HostAgentTest, WebhooksMayRefuseLabelsWithAnyStatus) {
+    refuses_labels = true;
+    for (const unsigned status : {400U, 422U, 500U, 503U}) {
+        server.refusal = status;
+        agent->set_readiness(with_devices("True", "True", "Healthy"));
+        run(seconds(60));
+        EXPECT_FALSE(is_tainted()) << status;
+        agent->set_readiness(with_devices("False", "True", "Healthy"));
+        run(seconds(5));
+        EXPECT_TRUE(is_tainted()) << status;
+    }
+}
+
+TEST_F(HostAgentTest, ThrottledLabelsAreLoggedOnce) {
+    refuses_labels = true;
+    server.refusal = 429;
+    agent->set_readiness(with_devices("True", "True", "Healthy"));
+    run(seconds(300));
+    EXPECT_EQ(std::count_if(logged.begin(), logged.end(),
+                            [](const std::string& line) { return line.find("can't write") != line.npos; }),
+              1);
+    refuses_labels = false;
+    run(seconds(120));
+    EXPECT_EQ(server.find(node_path)->at("metadata")["labels"][product], "H100");
+    EXPECT_TRUE(agent->document()["error"].is_null());
+}
+
+TEST_F(HostAgentTest, ContestedLabelOfGpusDelaysNoOther) {
+    const auto revert = [this] {
+        if (server.find(node_path)->at("metadata")["labels"].contains(product))
+            (void)server.patch(node_path, {{"metadata", {{"labels", {{product, nullptr}}}}}});
+    };
+    Readiness readiness = with_devices("True", "True", "Healthy");
+    agent->set_readiness(readiness);
+    run(seconds(300), revert);
+    (*readiness.devices->labels)["nvidia.com/gpu.count"] = "8";
+    agent->set_readiness(readiness);
+    run(seconds(5), revert);
+    const Json& labels = server.find(node_path)->at("metadata")["labels"];
+    EXPECT_EQ(string_or(labels, "nvidia.com/gpu.count", ""), "8");
+    EXPECT_FALSE(labels.contains(product)) << "the write is held back";
+    EXPECT_NE(agent->document()["error"].dump().find(product), std::string::npos);
 }
 
 TEST_F(HostAgentTest, ChangedHealthIsReportedWithTaint) {
