@@ -9,12 +9,22 @@ using namespace gpuhost;
 
 namespace {
 
+devices::PossiblePlacements placements_of(const devices::MigGpu& gpu) {
+    devices::PossiblePlacements possible;
+    for (const devices::GpuInstance& instance : gpu.instances)
+        possible[instance.profile].push_back(instance.placement);
+    return possible;
+}
+
 void check(const devices::MigGpu& saved, const devices::MigGpu& present) {
-    const auto plan = devices::plan_restore(saved, present, {});
+    const auto possible = placements_of(saved);
+    const auto plan = devices::plan_restore(saved, present, possible);
     fuzz::require(plan.problems.empty() || plan.creations.empty(), "a problem prevents all creations");
-    if (saved.problem.empty())
-        fuzz::require(devices::plan_restore(saved, saved, {}).creations.empty(),
-                      "what exists is not created");
+    if (saved.problem.empty()) {
+        const auto nothing = devices::plan_restore(saved, saved, possible);
+        fuzz::require(nothing.creations.empty() && nothing.problems.empty(), "what exists is not created");
+        fuzz::require(!saved.split || nothing.kept == devices::count_devices(saved), "what exists is kept");
+    }
     (void)devices::differences(saved, present);
     (void)devices::obstacles(saved);
 }

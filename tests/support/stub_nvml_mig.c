@@ -130,7 +130,7 @@ static void read_instance(const char* line) {
         return;
     one.placement = (struct placement){one.id, 1};
     if (find_outer(one.device, one.outer) ||
-        add_outer(one.device, one.outer, profile, (struct placement){0, 0}))
+        add_outer(one.device, one.outer, profile, (struct placement){one.outer, 0}))
         inners[inner_count++] = one;
 }
 

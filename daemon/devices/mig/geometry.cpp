@@ -2,10 +2,11 @@
 #include "daemon/devices/mig/geometry.hpp"
 
 #include "daemon/base/json.hpp"
-#include "daemon/base/parse.hpp"
+#include "daemon/runtime/gpu/nvml_answer.hpp"
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace gpuhost::devices {
 
@@ -15,31 +16,17 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_gpus = 256;
 constexpr std::size_t most_instances = 32; ///< of one GPU, or of one GPU instance; GPUs have at most 8
 constexpr std::int64_t last_number = 0xffff;
-constexpr std::size_t longest_text = 100;
-constexpr std::size_t longest_problem = 1000;
 
 tl::unexpected<base::Error> bad(const std::string& what) {
-    return base::fail(Errc::BadContent, "the list of MIG instances has " + what);
-}
-
-bool consists_of(const std::string& text, std::string_view more) {
-    return text.size() < longest_text && std::all_of(text.begin(), text.end(), [&](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      more.find(c) != std::string_view::npos;
-           });
-}
-
-bool is_uuid(const std::string& text, std::string_view prefix) {
-    return base::starts_with(text, prefix) && text.size() > prefix.size() && consists_of(text, "-");
+    return base::fail(Errc::BadContent, "MIG geometry: " + what);
 }
 
 Result<unsigned> number_of(const Json& object, std::string_view key) {
     GPUHOST_TRY(number, base::get_int(object, key));
     if (number < 0 || number > last_number)
-        return bad("an invalid " + std::string(key));
+        return bad("'" + std::string(key) + "' is not a valid number");
     return static_cast<unsigned>(number);
 }
 
@@ -53,19 +40,22 @@ Result<Placement> placement_of(const Json& object) {
 Result<const Json*> list_of(const Json& object, std::string_view key, std::size_t most) {
     const Json& list = base::member(object, key);
     if (!list.is_array() || list.size() > most)
-        return bad("no valid list '" + std::string(key) + "'");
+        return bad("'" + std::string(key) + "' is not a valid list");
     return &list;
 }
 
-/// Sorts instances by their ids; fails if an id occurs twice.
+/// Sorts instances. Fails if an id or a placement occurs twice.
 template <class Instance>
-Result<void> sort_by_id(std::vector<Instance>& instances) {
-    std::sort(instances.begin(), instances.end(),
-              [](const Instance& a, const Instance& b) { return a.id < b.id; });
+Result<void> sort(std::vector<Instance>& instances) {
+    sort_by_id(instances);
     const auto twice = std::adjacent_find(instances.begin(), instances.end(),
                                           [](const Instance& a, const Instance& b) { return a.id == b.id; });
     if (twice != instances.end())
-        return bad("the id " + std::to_string(twice->id) + " twice");
+        return bad("the id " + std::to_string(twice->id) + " occurs twice");
+    std::set<std::pair<unsigned, unsigned>> places;
+    for (const Instance& one : instances)
+        if (!places.emplace(one.placement.start, one.placement.size).second)
+            return bad("two instances are at one place");
     return {};
 }
 
@@ -76,8 +66,8 @@ Result<ComputeInstance> compute_instance_from_json(const Json& value) {
     GPUHOST_TRY(engine_profile, number_of(value, "engine_profile"));
     GPUHOST_TRY(placement, placement_of(value));
     std::string uuid = base::string_or(value, "uuid", "");
-    if (!uuid.empty() && !is_uuid(uuid, "MIG-"))
-        return bad("an invalid UUID of a MIG device");
+    if (!uuid.empty() && !runtime::is_uuid(uuid, "MIG-"))
+        return bad("a MIG device has an invalid UUID");
     return ComputeInstance{id, profile, engine_profile, placement, std::move(uuid)};
 }
 
@@ -91,7 +81,7 @@ Result<GpuInstance> gpu_instance_from_json(const Json& value) {
         GPUHOST_TRY(compute, compute_instance_from_json(element));
         instance.compute_instances.push_back(std::move(compute));
     }
-    GPUHOST_CHECK(sort_by_id(instance.compute_instances));
+    GPUHOST_CHECK(sort(instance.compute_instances));
     return instance;
 }
 
@@ -101,15 +91,15 @@ Result<MigGpu> gpu_from_json(const Json& value) {
     gpu.address = base::string_or(value, "address", "");
     gpu.split = base::bool_or(value, "split", false);
     gpu.problem = base::string_or(value, "problem", "");
-    const bool identified = is_uuid(gpu.uuid, "GPU-") || (gpu.uuid.empty() && !gpu.problem.empty());
-    if (!identified || !consists_of(gpu.address, ":.") || gpu.problem.size() > longest_problem)
-        return bad("an invalid UUID, address or problem of a GPU");
+    const bool identified = runtime::is_uuid(gpu.uuid, "GPU-") || (gpu.uuid.empty() && !gpu.problem.empty());
+    if (!identified || !runtime::is_address(gpu.address) || gpu.problem.size() > longest_problem)
+        return bad("a GPU has an invalid UUID, address or problem");
     GPUHOST_TRY(list, list_of(value, "instances", most_instances));
     for (const Json& element : *list) {
         GPUHOST_TRY(instance, gpu_instance_from_json(element));
         gpu.instances.push_back(std::move(instance));
     }
-    GPUHOST_CHECK(sort_by_id(gpu.instances));
+    GPUHOST_CHECK(sort(gpu.instances));
     return gpu;
 }
 
@@ -171,7 +161,7 @@ Result<Geometry> geometry_from_json(const Json& value) {
         geometry.push_back(std::move(gpu));
     }
     if (!unique_uuids(geometry))
-        return bad("a UUID twice");
+        return bad("a UUID occurs twice");
     return geometry;
 }
 

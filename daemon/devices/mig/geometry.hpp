@@ -6,6 +6,7 @@
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,11 +52,19 @@ struct MigGpu {
 using Geometry = std::vector<MigGpu>;
 
 inline constexpr std::size_t largest_geometry = 1U << 20; ///< bytes, as JSON
+inline constexpr std::size_t most_gpus = 256;
+inline constexpr std::size_t longest_problem = 1000; ///< bytes
 
 [[nodiscard]] base::Json to_json(const Geometry& geometry);
-/// Reads {"gpus": […]}. Fails with BadContent for a value that is not of the right form, for an id or UUID
-/// that occurs twice, and for more instances than a GPU can have. Sorts the instances.
+/// Reads {"gpus": […]}. Fails with BadContent for a value that is not of the right form, for an id, UUID or
+/// placement that occurs twice, and for more instances than a GPU can have. Sorts the instances.
 [[nodiscard]] base::Result<Geometry> geometry_from_json(const base::Json& value);
+
+template <class Instance>
+void sort_by_id(std::vector<Instance>& instances) {
+    std::sort(instances.begin(), instances.end(),
+              [](const Instance& a, const Instance& b) { return a.id < b.id; });
+}
 
 /// "GPU 0000:06:00.0"
 [[nodiscard]] std::string name_of(const MigGpu& gpu);

@@ -18,12 +18,6 @@ constexpr std::size_t text_buffer = 96; ///< the size that nvml.h requires of UU
 constexpr std::size_t list_buffer = 256;
 constexpr unsigned shared_engines = 0; ///< the only engine profile of nvml.h
 
-template <class Instance>
-void sort_by_id(std::vector<Instance>& instances) {
-    std::sort(instances.begin(), instances.end(),
-              [](const Instance& a, const Instance& b) { return a.id < b.id; });
-}
-
 Placement placement_of(const nvml::Placement& placement) {
     return {placement.start, placement.size};
 }

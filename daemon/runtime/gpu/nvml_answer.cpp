@@ -43,12 +43,6 @@ bool consists_of(const std::string& text, std::string_view more) {
            });
 }
 
-/// Returns true if the text is safe as the name of a device that people type.
-bool is_uuid(const std::string& uuid, std::string_view prefix) {
-    return base::starts_with(uuid, prefix) && uuid.size() > prefix.size() && uuid.back() != '-' &&
-           consists_of(uuid, "-");
-}
-
 bool is_line(const std::string& text) {
     return text.size() < longest_text &&
            std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
@@ -122,7 +116,7 @@ Result<void> read_facts(const Json& value, NvmlGpu& gpu) {
     if (cuda < 0 || cuda > largest_cuda)
         return base::fail(Errc::BadContent, "NVML's answer has an invalid cuda_version");
     gpu.cuda_version = static_cast<unsigned>(cuda);
-    if ((!gpu.uuid.empty() && !is_uuid(gpu.uuid, "GPU-")) || !consists_of(gpu.address, ":.") ||
+    if ((!gpu.uuid.empty() && !is_uuid(gpu.uuid, "GPU-")) || !is_address(gpu.address) ||
         !is_line(gpu.model) || !consists_of(gpu.compute_capability, ".") || !consists_of(gpu.fabric, "-."))
         return base::fail(Errc::BadContent, "NVML's answer has an invalid UUID, address or name of a GPU");
     if (!value.contains("memory_mib"))
@@ -200,6 +194,15 @@ Result<std::vector<NvmlGpu>> gpus_of(const Json& answer) {
 }
 
 } // namespace
+
+bool is_uuid(const std::string& text, std::string_view prefix) {
+    return base::starts_with(text, prefix) && text.size() > prefix.size() && text.back() != '-' &&
+           consists_of(text, "-");
+}
+
+bool is_address(const std::string& text) {
+    return consists_of(text, ":.");
+}
 
 std::string mig_profile_name(unsigned profile, const MigSize& size) {
     if (size.gpu_slices == 0 || size.compute_slices == 0 || size.memory_mib == 0 || size.total_bytes == 0)

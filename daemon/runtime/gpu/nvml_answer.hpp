@@ -57,6 +57,12 @@ struct NvmlGpu {
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 
+/// Returns true if the text is safe as a UUID that people type: `prefix` ("GPU-" or "MIG-"), then letters,
+/// digits and dashes.
+[[nodiscard]] bool is_uuid(const std::string& text, std::string_view prefix);
+/// Returns true if the text has the characters of a PCI address, or is empty.
+[[nodiscard]] bool is_address(const std::string& text);
+
 struct MigSize {
     unsigned gpu_slices = 0;
     unsigned compute_slices = 0;

@@ -16,7 +16,7 @@ Json compute_instance(unsigned id) {
 }
 
 Json gpu_instance(unsigned id) {
-    return {{"id", id}, {"profile", 2}, {"start", 4}, {"size", 4}, {"compute_instances", Json::array()}};
+    return {{"id", id}, {"profile", 0}, {"start", id}, {"size", 1}, {"compute_instances", Json::array()}};
 }
 
 Json gpu(const std::string& uuid) {
@@ -64,20 +64,22 @@ TEST_F(GeometryTest, WrongValuesAreRefused) {
         value_[Json::json_pointer(path)] = wrong;
         EXPECT_NE(failure().find(says), std::string::npos) << path << ": " << failure();
     };
-    refused("/gpus", nullptr, "no valid list 'gpus'");
+    refused("/gpus", nullptr, "'gpus' is not a valid list");
     refused("/gpus/0/uuid", "GPU-", "an invalid UUID");
     refused("/gpus/0/uuid", "GPU-../x", "an invalid UUID");
-    refused("/gpus/0/uuid", "GPU-2", "a UUID twice");
+    refused("/gpus/0/uuid", "GPU-2", "a UUID occurs twice");
     refused("/gpus/0/address", "0000:06:00.0\n", "an invalid UUID, address");
     refused("/gpus/0/problem", std::string(2000, 'x'), "an invalid UUID, address or problem");
-    refused("/gpus/0/instances", 7, "no valid list 'instances'");
-    refused("/gpus/0/instances/0/id", -1, "an invalid id");
-    refused("/gpus/0/instances/0/id", 65536, "an invalid id");
-    refused("/gpus/0/instances/0/id", 1, "the id 1 twice");
+    refused("/gpus/0/instances", 7, "'instances' is not a valid list");
+    refused("/gpus/0/instances/0/id", -1, "'id' is not a valid number");
+    refused("/gpus/0/instances/0/id", 65536, "'id' is not a valid number");
+    refused("/gpus/0/instances/0/id", 1, "the id 1 occurs twice");
+    refused("/gpus/0/instances/0/start", 1, "two instances are at one place");
+    refused("/gpus/0/instances/0/compute_instances/0/start", 0, "two instances are at one place");
     refused("/gpus/0/instances/0/size", "4", "size");
-    refused("/gpus/0/instances/0/compute_instances/0/id", 0, "the id 0 twice");
-    refused("/gpus/0/instances/0/compute_instances/0/uuid", "MIG-0", "a UUID twice");
-    refused("/gpus/0/instances/0/compute_instances/0/uuid", "GPU-0", "an invalid UUID of a MIG device");
+    refused("/gpus/0/instances/0/compute_instances/0/id", 0, "the id 0 occurs twice");
+    refused("/gpus/0/instances/0/compute_instances/0/uuid", "MIG-0", "a UUID occurs twice");
+    refused("/gpus/0/instances/0/compute_instances/0/uuid", "GPU-0", "a MIG device has an invalid UUID");
 }
 
 TEST_F(GeometryTest, GpuWithoutUuidHasAProblem) {
@@ -107,7 +109,7 @@ TEST_F(GeometryTest, ListsHaveLimits) {
 }
 
 TEST(Restored, ReadsWhatItWrites) {
-    const std::vector<RestoredGpu> gpus{{"GPU-1", "0000:06:00.0", true, 3, 4, {"a problem"}}};
+    const std::vector<RestoredGpu> gpus{{"GPU-1", "0000:06:00.0", true, 3, 4, {"a problem"}, {"a command"}}};
     EXPECT_EQ(restored_from_json(to_json(gpus)), gpus);
     Json wrong = to_json(gpus);
     wrong["gpus"][0]["created"] = -1;
