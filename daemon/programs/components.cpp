@@ -59,7 +59,7 @@ void append_mig(core::StepsAround& around, std::size_t split) {
 /// last, because its pods need the CDI specifications.
 core::StepsAround steps_around_driver(const base::Root& root, const core::Settings& settings) {
     core::StepsAround around = runtime::cdi_steps_around(settings);
-    append_mig(around, devices::count_split(root));
+    append_mig(around, devices::count_gpus_with_instances(root));
     core::StepsAround of_devices =
         devices::devices_steps_around(devices::devices_settings(settings), root.exists(devices::offer_path));
     append(around.first, std::move(of_devices.first));

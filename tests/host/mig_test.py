@@ -155,6 +155,8 @@ def check_lost(t, host):
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode != 0 and "undo failed too: the MIG instances are not as before" in run.stderr and host.loaded()["nvidia"] == OLD,
          "a failed re-creation in the undo is reported", run.returncode, run.stderr)
+    t.ok(f"nvidia-smi -i {GPU}0 -mig 1" in run.stderr or f"nvidia-smi mig -i {GPU}0 -cgi 0:0 -C" in run.stderr,
+         "commands create the lost instances", run.stderr)
     swap = next(each["id"] for each in host.json("operation", "list") if each["kind"] == "driver.swap")
     outputs = host.json("operation", "show", str(swap))["outputs"]
     saved = next(output["mig"]["gpus"] for output in outputs if output and "mig" in output)
@@ -217,7 +219,7 @@ def check_other_instances(t, host):
     t.ok("NVML" not in nvml(host, "mig") and "error" in nvml(host, "mig-restore", host.path("/absent")),
          "a missing file is an error")
     write(host.path("/wanted"), '{"gpus": [{"uuid": "GPU-1", "address": "", "instances": 7}]}')
-    t.ok("no valid list 'instances'" in nvml(host, "mig-restore", host.path("/wanted"))["error"], "a wrong geometry is an error")
+    t.ok("'instances' is not a valid list" in nvml(host, "mig-restore", host.path("/wanted"))["error"], "a wrong geometry is an error")
 
 
 def check_whole(t, host):

@@ -4,6 +4,8 @@ noinst_LIBRARIES += %D%/libmig.a
 %C%_libmig_a_SOURCES = \
     %D%/answer.cpp \
     %D%/answer.hpp \
+    %D%/commands.cpp \
+    %D%/commands.hpp \
     %D%/geometry.cpp \
     %D%/geometry.hpp \
     %D%/restore_plan.cpp \

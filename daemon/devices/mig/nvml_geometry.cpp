@@ -84,6 +84,16 @@ std::optional<unsigned> NvmlGeometry::gpu_profile_id(nvml::Device device, unsign
                                                                                   : std::nullopt;
 }
 
+DriverProfiles NvmlGeometry::profiles(nvml::Device device, const MigGpu& gpu) const {
+    DriverProfiles profiles;
+    for (const GpuInstance& instance : gpu.instances) {
+        nvml::GpuInstanceProfileInfo info{};
+        if (library_.gpu_instance_profile(device, instance.profile, &info) == nvml::success)
+            profiles[instance.profile] = {info.id, info.slice_count};
+    }
+    return profiles;
+}
+
 std::optional<unsigned> NvmlGeometry::compute_profile_id(nvml::GpuInstance instance,
                                                          const ComputeInstance& wanted) const {
     nvml::ComputeInstanceProfileInfo info{};

@@ -2,6 +2,7 @@
 // Reads MIG instances from NVML. For gpuhost-nvml alone: the library may hang or crash.
 #pragma once
 
+#include "daemon/devices/mig/commands.hpp"
 #include "daemon/devices/mig/geometry.hpp"
 #include "daemon/devices/mig/restore_plan.hpp"
 #include "daemon/runtime/gpu/nvml_library.hpp"
@@ -21,6 +22,8 @@ class NvmlGeometry {
     [[nodiscard]] std::optional<MigGpu> read(runtime::nvml::Device device) const;
     /// Returns the placements for the profiles of the instances of `gpu`.
     [[nodiscard]] PossiblePlacements placements(runtime::nvml::Device device, const MigGpu& gpu) const;
+    /// Returns the profiles of the instances of `gpu`.
+    [[nodiscard]] DriverProfiles profiles(runtime::nvml::Device device, const MigGpu& gpu) const;
     /// Returns the id that the driver gives a profile; nullopt if it does not have the profile.
     [[nodiscard]] std::optional<unsigned> gpu_profile_id(runtime::nvml::Device device,
                                                          unsigned profile) const;

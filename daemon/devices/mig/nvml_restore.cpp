@@ -34,7 +34,7 @@ class Restorer {
     explicit Restorer(const NvmlLibrary& library) : library_(library), geometry_(library) {}
 
     [[nodiscard]] Task plan(const MigGpu& saved) const {
-        Task task{saved, nullptr, false, {}, {saved.uuid, saved.address, false, 0, 0, {}}};
+        Task task{saved, nullptr, false, {}, {saved.uuid, saved.address, false, 0, 0, {}, {}}};
         const auto found = find(task);
         const auto present = found ? geometry_.read(task.device) : std::nullopt;
         if (!found)
@@ -62,6 +62,18 @@ class Restorer {
     void create(Task& task) const {
         if (const auto done = try_create(task); !done)
             task.result.problems.push_back(done.error().message);
+    }
+
+    /// Adds commands for what is missing.
+    void add_commands(Task& task) const {
+        const auto present = find(task) ? geometry_.read(task.device) : std::nullopt;
+        if (!present)
+            return;
+        const auto missing =
+            plan_restore(task.saved, *present, geometry_.placements(task.device, task.saved)).creations;
+        if (!missing.empty())
+            task.result.commands = creation_commands(task.saved.uuid, present->split, missing,
+                                                     geometry_.profiles(task.device, task.saved));
     }
 
   private:
@@ -182,8 +194,11 @@ std::vector<RestoredGpu> restore_geometry(const NvmlLibrary& library, const Geom
             if (is_well(task))
                 restorer.create(task);
     }
-    for (Task& task : tasks)
+    for (Task& task : tasks) {
+        if (!is_well(task))
+            restorer.add_commands(task);
         results.push_back(std::move(task.result));
+    }
     return results;
 }
 

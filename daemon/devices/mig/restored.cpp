@@ -2,6 +2,7 @@
 #include "daemon/devices/mig/restored.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/devices/mig/geometry.hpp"
 
 namespace gpuhost::devices {
 
@@ -11,9 +12,18 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t most_gpus = 256;
-constexpr std::size_t most_problems = 1000;
-constexpr std::size_t longest_problem = 1000;
+constexpr std::size_t most_texts = 1000;
+
+/// Reads a list of texts, and cuts each.
+Result<std::vector<std::string>> texts_of(const Json& value, std::string_view key) {
+    GPUHOST_TRY(texts, base::get_strings(value, key));
+    if (texts.size() > most_texts)
+        return base::fail(Errc::BadContent,
+                          "the answer about MIG instances has too many " + std::string(key));
+    for (std::string& text : texts)
+        text = text.substr(0, longest_problem);
+    return std::move(texts);
+}
 
 } // namespace
 
@@ -25,7 +35,8 @@ Json to_json(const std::vector<RestoredGpu>& gpus) {
                         {"mode_changed", gpu.mode_changed},
                         {"created", gpu.created},
                         {"kept", gpu.kept},
-                        {"problems", gpu.problems}});
+                        {"problems", gpu.problems},
+                        {"commands", gpu.commands}});
     return {{"gpus", std::move(list)}};
 }
 
@@ -43,11 +54,12 @@ Result<std::vector<RestoredGpu>> restored_from_json(const Json& value) {
         GPUHOST_TRY(kept, base::get_int(element, "kept"));
         gpu.created = static_cast<std::size_t>(created);
         gpu.kept = static_cast<std::size_t>(kept);
-        GPUHOST_TRY(problems, base::get_strings(element, "problems"));
-        if (created < 0 || kept < 0 || problems.size() > most_problems)
+        if (created < 0 || kept < 0)
             return base::fail(Errc::BadContent, "the answer about MIG instances has an invalid number");
-        for (std::string& problem : problems)
-            gpu.problems.push_back(problem.substr(0, longest_problem));
+        GPUHOST_TRY(problems, texts_of(element, "problems"));
+        gpu.problems = std::move(problems);
+        GPUHOST_TRY(commands, texts_of(element, "commands"));
+        gpu.commands = std::move(commands);
         gpus.push_back(std::move(gpu));
     }
     return gpus;

@@ -22,6 +22,7 @@ struct RestoredGpu {
     std::size_t created = 0;           ///< compute instances
     std::size_t kept = 0;              ///< compute instances that existed
     std::vector<std::string> problems; ///< why the GPU is not as it was; empty: it is
+    std::vector<std::string> commands; ///< create what is missing; empty: nothing is, or it is unknown
     friend bool operator==(const RestoredGpu&, const RestoredGpu&) = default;
 };
 

@@ -57,7 +57,7 @@ bool are_instances_unknown(const base::Root& root, const Geometry& geometry) {
     const auto described = std::count_if(geometry.begin(), geometry.end(), [](const MigGpu& gpu) {
         return is_known(gpu) && !gpu.instances.empty();
     });
-    return count_split(root) > static_cast<std::size_t>(described);
+    return count_gpus_with_instances(root) > static_cast<std::size_t>(described);
 }
 
 /// Returns the reasons why the instances could not be created again. A GPU that NVML can't describe is a
@@ -129,7 +129,17 @@ Result<std::optional<Geometry>> read_saved(const StepContext& context) {
     return std::optional(std::move(geometry));
 }
 
-Result<Json> create_again(StepContext& context, Restore scope) {
+/// Adds a problem for each saved GPU without a result.
+void add_missing(const Geometry& saved, const std::vector<RestoredGpu>& results,
+                 std::vector<std::string>& problems) {
+    for (const MigGpu& gpu : saved)
+        if (gpu.split && std::none_of(results.begin(), results.end(),
+                                      [&](const RestoredGpu& result) { return result.uuid == gpu.uuid; }))
+            problems.push_back(name_of(gpu) + ": NVML gave no answer");
+}
+
+/// An operation has neither the hint nor the warnings of a failed undo. Its message therefore says what to do.
+Result<Json> create_again(StepContext& context, const Geometry& saved, Restore scope) {
     context.progress(-1, "creating the MIG instances");
     GPUHOST_TRY(gpus, ask_restore(context.root, saved_path(context), scope));
     std::vector<std::string> problems;
@@ -138,7 +148,10 @@ Result<Json> create_again(StepContext& context, Restore scope) {
         created += gpu.created;
         for (const std::string& problem : gpu.problems)
             problems.push_back("GPU " + gpu.address + ": " + problem);
+        if (scope == Restore::each_gpu && !gpu.commands.empty())
+            problems.push_back("create what is missing: " + base::join(gpu.commands, " && "));
     }
+    add_missing(saved, gpus, problems);
     if (!problems.empty())
         return base::fail(Errc::Failed, "the MIG instances are not as before: " + base::join(problems, "; "),
                           "Compare nvidia-smi -L with the step mig.save: gpuhostctl operation show --json.");
@@ -150,7 +163,7 @@ Result<Json> restore(StepContext& context, const Json& /*args*/) {
     if (!saved)
         return base::fail(Errc::NotFound, "the MIG instances were not saved");
     return count_split(*saved) == 0 ? Json{{"gpus", 0}, {"created", 0}}
-                                    : create_again(context, Restore::all_or_none);
+                                    : create_again(context, *saved, Restore::all_or_none);
 }
 
 /// Waits until the driver is loaded. After a boot the undo may run before udev has loaded its modules.
@@ -172,13 +185,13 @@ Result<void> undo_save(StepContext& context, const Json& /*args*/) {
     if (!saved || count_split(*saved) == 0)
         return {};
     GPUHOST_CHECK(wait_for_driver(context));
-    GPUHOST_CHECK(create_again(context, Restore::each_gpu));
+    GPUHOST_CHECK(create_again(context, *saved, Restore::each_gpu));
     return {};
 }
 
 } // namespace
 
-std::size_t count_split(const base::Root& root) {
+std::size_t count_gpus_with_instances(const base::Root& root) {
     std::set<std::string> gpus;
     for (const std::string& instance : runtime::mig_instances(root))
         gpus.insert(instance.substr(0, instance.find('/')));

@@ -24,10 +24,10 @@ namespace gpuhost::devices {
 
 /// Returns the number of GPUs with a MIG instance, by the driver's files. A GPU with the MIG mode on and
 /// without an instance does not count, because only NVML has its mode.
-[[nodiscard]] std::size_t count_split(const base::Root& root);
+[[nodiscard]] std::size_t count_gpus_with_instances(const base::Root& root);
 
-/// Returns the steps for a plan that changes the driver. Empty if `split`, the result of count_split(), is
-/// 0.
+/// Returns the steps for a plan that changes the driver. Empty if `split`, the result of
+/// count_gpus_with_instances(), is 0.
 [[nodiscard]] core::StepsAround mig_steps_around(std::size_t split);
 
 } // namespace gpuhost::devices
