@@ -78,8 +78,10 @@ class Restorer {
 
   private:
     [[nodiscard]] Result<void> find(Task& task) const {
-        return geometry_.check("nvmlDeviceGetHandleByUUID",
-                               library_.device_by_uuid(task.saved.uuid.c_str(), &task.device));
+        const int error = library_.device_by_uuid(task.saved.uuid.c_str(), &task.device);
+        if (error == nvml::not_found)
+            return base::fail(Errc::NotFound, "the GPU is missing");
+        return geometry_.check("nvmlDeviceGetHandleByUUID", error);
     }
 
     [[nodiscard]] Result<void> try_create(Task& task) const {

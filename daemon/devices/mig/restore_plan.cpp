@@ -99,7 +99,7 @@ std::vector<std::string> obstacles(const MigGpu& gpu) {
     return found;
 }
 
-std::vector<std::string> differences(const MigGpu& saved, const MigGpu& present) {
+std::vector<std::string> missing(const MigGpu& saved, const MigGpu& present) {
     if (!present.problem.empty())
         return {present.problem};
     std::vector<std::string> found;
@@ -107,12 +107,21 @@ std::vector<std::string> differences(const MigGpu& saved, const MigGpu& present)
         const GpuInstance* const new_outer = find_same(present.instances, outer);
         if (new_outer == nullptr)
             found.push_back(name_of(outer) + " is missing");
+        for (const ComputeInstance& inner : outer.compute_instances)
+            if (new_outer == nullptr || find_same(new_outer->compute_instances, inner) == nullptr)
+                found.push_back(name_of(outer, inner) + " is missing");
+    }
+    return found;
+}
+
+std::vector<std::string> differences(const MigGpu& saved, const MigGpu& present) {
+    std::vector<std::string> found = missing(saved, present);
+    for (const GpuInstance& outer : saved.instances) {
+        const GpuInstance* const new_outer = find_same(present.instances, outer);
         for (const ComputeInstance& inner : outer.compute_instances) {
             const ComputeInstance* const new_inner =
                 new_outer == nullptr ? nullptr : find_same(new_outer->compute_instances, inner);
-            if (new_inner == nullptr)
-                found.push_back(name_of(outer, inner) + " is missing");
-            else if (new_inner->uuid != inner.uuid)
+            if (new_inner != nullptr && new_inner->uuid != inner.uuid)
                 found.push_back(name_of(outer, inner) + " had the UUID " + inner.uuid + ", and has " +
                                 (new_inner->uuid.empty() ? "none" : new_inner->uuid));
         }

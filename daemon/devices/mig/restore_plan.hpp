@@ -38,6 +38,9 @@ struct RestorePlan {
 /// or the GPU is not split.
 [[nodiscard]] std::vector<std::string> obstacles(const MigGpu& gpu);
 
+/// Returns the saved instances that a GPU does not have, whatever their UUIDs.
+[[nodiscard]] std::vector<std::string> missing(const MigGpu& saved, const MigGpu& present);
+
 /// Returns the differences between saved and present MIG devices of a GPU. Empty: they have the same UUIDs.
 [[nodiscard]] std::vector<std::string> differences(const MigGpu& saved, const MigGpu& present);
 

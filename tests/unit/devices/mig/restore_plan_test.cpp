@@ -81,9 +81,11 @@ TEST_F(RestorePlanTest, OtherUuidsAreDifferences) {
     present_.instances = saved_.instances;
     present_.instances[0].compute_instances[1].uuid = "MIG-5";
     present_.instances.pop_back();
-    EXPECT_EQ(differences(saved_, present_),
-              (Texts{"compute instance 1 of GPU instance 2 had the UUID MIG-1, and has MIG-5",
-                     "GPU instance 7 is missing", "compute instance 0 of GPU instance 7 is missing"}));
+    const Texts gone{"GPU instance 7 is missing", "compute instance 0 of GPU instance 7 is missing"};
+    EXPECT_EQ(missing(saved_, present_), gone);
+    EXPECT_EQ(
+        differences(saved_, present_),
+        (Texts{gone[0], gone[1], "compute instance 1 of GPU instance 2 had the UUID MIG-1, and has MIG-5"}));
 }
 
 TEST_F(RestorePlanTest, GapsOfIdsAreObstacles) {
