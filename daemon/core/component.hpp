@@ -23,6 +23,8 @@ struct Desired {
     /// True if an earlier component of the same plan changes the driver. The observed driver is then stale.
     /// The driver's plan already includes the steps that publish the new driver (steps_around.hpp).
     bool driver_changes = false;
+    /// True if a client has named this component, and no other, without a request.
+    bool named = false;
 };
 
 /// The state that a component observed: a value of a type that only the component uses.

@@ -296,7 +296,8 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
             all.problems.push_back({error.code, error.message, error.hint});
             continue;
         }
-        auto one = component->plan({settings_, request, is_one, all.driver.has_value()}, *observed);
+        auto one = component->plan(
+            {settings_, request, is_one, all.driver.has_value(), is_one && request.empty()}, *observed);
         if (is_one)
             return one;
         append(all, std::move(one));
