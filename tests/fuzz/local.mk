@@ -103,7 +103,7 @@ endif
 
 %C%_fuzz_geometry_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_geometry_LDFLAGS = $(fuzz_flags)
-%C%_fuzz_geometry_LDADD = $(fuzz_main) daemon/devices/mig/libmig.a $(base_libs)
+%C%_fuzz_geometry_LDADD = $(fuzz_main) daemon/devices/mig/libmig.a $(runtime_libs)
 %C%_fuzz_geometry_SOURCES = %D%/geometry.cpp
 
 %C%_fuzz_ini_CPPFLAGS = $(fuzz_cppflags)
@@ -321,6 +321,7 @@ fuzz_corpus = \
     %D%/corpus/gate/query.json \
     %D%/corpus/gate/scalar.json \
     %D%/corpus/geometry/geometry \
+    %D%/corpus/geometry/place \
     %D%/corpus/geometry/restored \
     %D%/corpus/geometry/twice \
     %D%/corpus/ini/broken.conf \
