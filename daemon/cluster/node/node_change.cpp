@@ -80,10 +80,11 @@ struct TaintChange {
     Json taints; ///< an array
     std::vector<std::string> log_lines;
 
-    void remove(const std::vector<std::string>& keys) {
+    template <class Condition>
+    void remove(const Condition& unwanted) {
         Json kept = Json::array();
         for (const Json& taint : taints)
-            if (!base::contains(keys, string_or(taint, "key", "")))
+            if (!unwanted(taint))
                 kept.push_back(taint);
         taints = std::move(kept);
     }
@@ -93,7 +94,7 @@ struct TaintChange {
 void change_readiness_taints(TaintChange& change, const std::vector<std::string>& there, bool ready,
                              const NodeDesired& desired) {
     if (ready && !there.empty()) {
-        change.remove(there);
+        change.remove([&](const Json& taint) { return base::contains(there, string_or(taint, "key", "")); });
         change.log_lines.push_back("the host is ready, so these taints are removed: " +
                                    base::join(there, ", "));
     } else if (!ready && desired.taint_when_not_ready && !desired.taints.empty() && there.empty()) {
@@ -103,18 +104,21 @@ void change_readiness_taints(TaintChange& change, const std::vector<std::string>
     }
 }
 
+/// A taint of this key with another effect is an administrator's.
 void change_health_taint(TaintChange& change, bool wanted) {
     const std::string key(unhealthy_taint);
-    const bool is_there = std::any_of(change.taints.begin(), change.taints.end(),
-                                      [&](const Json& taint) { return string_or(taint, "key", "") == key; });
+    const auto is_ours = [&](const Json& taint) {
+        return string_or(taint, "key", "") == key && string_or(taint, "effect", "") == "NoSchedule";
+    };
+    const bool is_there = std::any_of(change.taints.begin(), change.taints.end(), is_ours);
     if (wanted == is_there)
         return;
     if (wanted)
         change.add(key);
     else
-        change.remove({key});
-    change.log_lines.push_back(wanted ? "taint " + key + ":NoSchedule, since a GPU is unhealthy"
-                                      : "taint " + key + " is removed");
+        change.remove(is_ours);
+    change.log_lines.push_back("taint " + key + ":NoSchedule" +
+                               (wanted ? ", since a GPU is unhealthy" : " is removed"));
 }
 
 void change_taints(std::vector<NodePatch>& patches, const Json& node, bool ready, const Readiness& readiness,

@@ -179,5 +179,20 @@ TEST(NodeChange, MalformedNodesAreHandled) {
         (void)change_node(Json::parse(text), ready(), desired, now);
 }
 
+TEST(NodeChange, HealthTaintHasItsOwnEffect) {
+    Json other = taint("gpuhost.io/gpu-unhealthy");
+    other["effect"] = "PreferNoSchedule";
+    const Json ours = taint("gpuhost.io/gpu-unhealthy");
+    Json before = node();
+    before["spec"]["taints"] = {other};
+    Readiness readiness = ready();
+    readiness.devices.emplace().tainted = true;
+    EXPECT_EQ(change(before, readiness, desired, now).node.body["spec"]["taints"], Json({other, ours}));
+    before["spec"]["taints"] = {other, ours};
+    EXPECT_FALSE(change(before, readiness, desired, now).node.body.contains("spec"));
+    readiness.devices->tainted = false;
+    EXPECT_EQ(change(before, readiness, desired, now).node.body["spec"]["taints"], Json::array({other}));
+}
+
 } // namespace
 } // namespace gpuhost::cluster
