@@ -14,7 +14,7 @@ namespace gpuhost::devices {
 ///
 /// - If the host has several models, the labels nvidia.com/gpu.* are of the model with the most GPUs, and of
 ///   the first such model if there are several. GFD takes any.
-/// - A fact that is unknown has no label. With GFD no label exists then.
+/// - A fact that is unknown has no label. GFD writes no label at all then.
 /// - A value is cut to the 63 characters that Kubernetes accepts.
 /// - nvidia.com/gfd.timestamp and nvidia.com/vgpu.host-driver-* do not exist.
 [[nodiscard]] Labels labels_of(const Offer& offer);

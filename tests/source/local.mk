@@ -10,6 +10,7 @@ source_checks = \
     %D%/format.py \
     %D%/helps.py \
     %D%/includes.py \
+    %D%/labels.py \
     %D%/pages.py \
     %D%/reference.py \
     %D%/schemas.py \

@@ -22,7 +22,7 @@ constexpr std::string_view nfd_annotation = "nfd.node.kubernetes.io/feature-labe
 constexpr std::string_view vendor = "nvidia.com/";
 constexpr std::size_t most_logged = 5; ///< labels in a line of the log
 
-constexpr std::array<std::string_view, 25> names{"gpu.clique",
+constexpr std::array<std::string_view, 23> names{"gpu.clique",
                                                  "gpu.compute.major",
                                                  "gpu.compute.minor",
                                                  "gpu.count",
@@ -44,8 +44,7 @@ constexpr std::array<std::string_view, 25> names{"gpu.clique",
                                                  "mig.capable",
                                                  "mig.strategy",
                                                  "mps.capable",
-                                                 "vgpu.host-driver-branch",
-                                                 "vgpu.host-driver-version",
+
                                                  "vgpu.present"};
 
 std::set<std::string> words(const std::string& text) {

@@ -84,9 +84,10 @@ TAINTS = ("gpuhost.io/not-ready", "gpuhost.io/gpu-unhealthy", "readiness.k8s.io/
 UPGRADE = ("nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable", "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time",
            "nvidia.com/gpu-driver-upgrade-validation-start-time", "nvidia.com/gpu-driver-upgrade-requested")
 GPU_LABELS = {f"nvidia.com/{name}": "1" for name in (
-    "cuda.driver.major", "cuda.driver-version.full", "gpu.clique", "gpu.compute.major", "gpu.count", "gpu.engines.copy", "gpu.family",
-    "gpu.machine", "gpu.memory", "gpu.mode", "gpu.multiprocessors", "gpu.product", "gpu.replicas", "gpu.sharing-strategy", "gpu.slices.gi",
-    "mig-1g.10gb.product", "mig.capable", "mig.config.state", "mig.strategy", "mps.capable", "vgpu.present")}
+    "cuda.driver.major", "cuda.driver-version.full", "gpu.clique", "gpu.compute.major", "gpu.compute.minor", "gpu.count", "gpu.engines.copy",
+    "gpu.engines.decoder", "gpu.engines.encoder", "gpu.engines.jpeg", "gpu.engines.ofa", "gpu.family", "gpu.machine", "gpu.memory", "gpu.mode",
+    "gpu.multiprocessors", "gpu.product", "gpu.replicas", "gpu.sharing-strategy", "gpu.slices.ci", "gpu.slices.gi", "mig-1g.10gb.product",
+    "mig.capable", "mig.strategy", "mps.capable", "vgpu.present")}
 # Labels by which people configure NVIDIA's operands.
 WISHES = ("mig.config", "vgpu.config", "device-plugin.config", "gpu.workload.config")
 # Sent in this order: some rows change what earlier ones have set.

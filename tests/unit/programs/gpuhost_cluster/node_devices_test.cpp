@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/cluster/node/gpu_labels.hpp"
+#include "daemon/devices/labels.hpp"
 #include "daemon/programs/gpuhost_cluster/node_devices.hpp"
+
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -131,6 +135,35 @@ TEST(NodeDevices, UnknownModelsKeepLabels) {
     for (devices::Gpu& one : unknown.offer->gpus)
         one.model.clear();
     EXPECT_FALSE(node_devices(unknown, true)->labels);
+}
+
+TEST(NodeDevices, AllLabelsMayBeWritten) {
+    devices::Offer offer = *facts().offer;
+    offer.host = {"550.163.01", 12040, "x"};
+    for (devices::Gpu& one : offer.gpus) {
+        one.compute_capability = "9.0";
+        one.memory_mib = 81920;
+        one.fabric = "11111111-2222-3333-4444-555555555555.7";
+    }
+    std::set<std::string> seen;
+    for (const auto mig :
+         {devices::MigStrategy::none, devices::MigStrategy::single, devices::MigStrategy::mixed})
+        for (const bool is_split : {false, true}) {
+            offer.mig = mig;
+            for (devices::Gpu& one : offer.gpus) {
+                one.split = is_split;
+                one.instances.clear();
+                if (is_split)
+                    one.instances = {{"", "1g.10gb", 0, 0, 0, {9856, 16, 1, 1, 1, 1, 0, 1, 1}}};
+            }
+            for (const auto& [name, value] : devices::labels_of(offer)) {
+                EXPECT_TRUE(cluster::describes_gpus(name)) << name;
+                seen.insert(name);
+            }
+        }
+    for (const char* name : {"nvidia.com/gpu.clique", "nvidia.com/gpu.slices.ci", "nvidia.com/mig.strategy",
+                             "nvidia.com/mig-1g.10gb.engines.ofa"})
+        EXPECT_EQ(seen.count(name), 1U) << name;
 }
 
 TEST(NodeDevices, OtherWritersGetNoLabels) {
