@@ -115,7 +115,7 @@ constexpr std::array keys{
                "errors of the driver that make a GPU unhealthy until a reboot or a clear", "", fatal_mistake},
     SettingKey{
         "Devices", "Labels", SettingType::Choice, "node", "no node nfd",
-        "who labels the Node with facts of its GPUs: gpuhost-cluster, Node Feature Discovery or nobody"},
+        "who labels the Node with facts of its GPUs: nobody, gpuhost-cluster or Node Feature Discovery"},
     SettingKey{"Devices", "UnhealthyTaint", SettingType::Boolean, "no", "",
                "let gpuhost-cluster taint the Node while a GPU is unhealthy"},
 };
