@@ -131,6 +131,7 @@ dist_schemas_DATA = \
     %D%/reference/schemas/component-devices.schema.json \
     %D%/reference/schemas/component-driver.schema.json \
     %D%/reference/schemas/component-images.schema.json \
+    %D%/reference/schemas/component-mig.schema.json \
     %D%/reference/schemas/component-runtime.schema.json \
     %D%/reference/schemas/component-toolkit.schema.json \
     %D%/reference/schemas/config-check.schema.json \

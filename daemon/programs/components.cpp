@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/programs/components.hpp"
 
+#include "daemon/devices/mig/component.hpp"
+#include "daemon/devices/mig/keep_steps.hpp"
+#include "daemon/devices/mig/kept.hpp"
 #include "daemon/devices/mig/steps.hpp"
 #include "daemon/devices/offer.hpp"
 #include "daemon/devices/publish/component.hpp"
@@ -44,8 +47,8 @@ void append(std::vector<core::Step>& steps, std::vector<core::Step> more) {
 
 /// Adds the steps that keep MIG instances. Their undo precedes that of cdi.withdraw, which publishes the
 /// instances and needs their device nodes.
-void append_mig(core::StepsAround& around, std::size_t split) {
-    core::StepsAround mig = devices::mig_steps_around(split);
+void append_mig(core::StepsAround& around, std::size_t split, bool keep) {
+    core::StepsAround mig = devices::mig_steps_around(split, keep);
     if (mig.before.empty())
         return;
     around.before.push_back(
@@ -59,7 +62,12 @@ void append_mig(core::StepsAround& around, std::size_t split) {
 /// last, because its pods need the CDI specifications.
 core::StepsAround steps_around_driver(const base::Root& root, const core::Settings& settings) {
     core::StepsAround around = runtime::cdi_steps_around(settings);
-    append_mig(around, devices::count_gpus_with_instances(root));
+    const bool keep = settings.boolean("Devices", "KeepMig");
+    append_mig(around, devices::count_gpus_with_instances(root), keep);
+    // After a boot, before the CDI specifications describe the instances.
+    if (keep && devices::is_recreation_due(root))
+        around.after.insert(around.after.begin(),
+                            {devices::mig_recreate_step(), kmod::driver_devices_step()});
     core::StepsAround of_devices =
         devices::devices_steps_around(devices::devices_settings(settings), root.exists(devices::offer_path));
     append(around.first, std::move(of_devices.first));
@@ -89,6 +97,8 @@ std::vector<std::unique_ptr<core::Component>> make_components(const base::Root& 
         [&root](const core::Settings& settings) { return kmod::driver_filter(root, settings); }));
     components.push_back(std::make_unique<kmod::DriverComponent>(
         root, [&root](const core::Settings& settings) { return steps_around_driver(root, settings); }));
+    components.push_back(
+        std::make_unique<devices::MigComponent>(root, std::vector<core::Step>{kmod::driver_devices_step()}));
     // The component cdi follows the driver, because the CDI specifications describe the driver's devices.
     components.push_back(
         std::make_unique<runtime::CdiComponent>(root, std::vector<core::Step>{kmod::driver_devices_step()}));

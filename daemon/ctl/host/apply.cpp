@@ -15,7 +15,7 @@ namespace {
 
 using base::Result;
 
-constexpr Option only_option{"only", "driver|images|cdi|devices|toolkit|runtime",
+constexpr Option only_option{"only", "driver|images|mig|cdi|devices|toolkit|runtime",
                              "only this part of the host", false, true};
 constexpr std::array options{only_option, option::dry_run, option::no_wait, option::json};
 

@@ -6,8 +6,14 @@ noinst_LIBRARIES += %D%/libmig.a
     %D%/answer.hpp \
     %D%/commands.cpp \
     %D%/commands.hpp \
+    %D%/component.cpp \
+    %D%/component.hpp \
     %D%/geometry.cpp \
     %D%/geometry.hpp \
+    %D%/keep_steps.cpp \
+    %D%/keep_steps.hpp \
+    %D%/kept.cpp \
+    %D%/kept.hpp \
     %D%/restore_plan.cpp \
     %D%/restore_plan.hpp \
     %D%/restored.cpp \

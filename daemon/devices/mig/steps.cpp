@@ -4,6 +4,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/devices/mig/answer.hpp"
+#include "daemon/devices/mig/keep_steps.hpp"
 #include "daemon/devices/mig/restore_plan.hpp"
 #include "daemon/runtime/gpu/gpus.hpp"
 
@@ -107,7 +108,7 @@ std::string join_texts(const std::vector<Problem>& problems) {
 }
 
 /// Saves the GPUs that NVML describes. The others have no instances.
-Result<Json> save(StepContext& context, const Json& /*args*/) {
+Result<Json> save(StepContext& context, const Json& args) {
     context.progress(-1, "reading the MIG instances");
     GPUHOST_TRY(geometry, ask_geometry(context.root, reading));
     if (const auto problems = problems_of(context.root, geometry); !problems.empty())
@@ -115,6 +116,8 @@ Result<Json> save(StepContext& context, const Json& /*args*/) {
     std::erase_if(geometry, [](const MigGpu& gpu) { return !is_known(gpu); });
     GPUHOST_CHECK(context.root.make_directories(context.staging));
     GPUHOST_CHECK(context.root.write_atomic(saved_path(context), base::dump(to_json(geometry)) + "\n"));
+    if (base::bool_or(args, "keep", false))
+        keep_saved(context, geometry);
     return Json{{"mig", to_json(geometry)}};
 }
 
@@ -199,16 +202,18 @@ std::size_t count_gpus_with_instances(const base::Root& root) {
 }
 
 std::vector<core::StepKind> mig_step_kinds() {
-    return {{.name = "mig.save",
-             .sandbox = core::Sandbox::Mig,
-             .deadline = std::chrono::minutes(10),
-             .ends_with_boot = true,
-             .has_preflight = true,
-             .has_undo = true},
-            {.name = "mig.restore",
-             .sandbox = core::Sandbox::Mig,
-             .deadline = std::chrono::minutes(10),
-             .ends_with_boot = true}};
+    std::vector<core::StepKind> kinds = keep_step_kinds();
+    kinds.push_back({.name = "mig.save",
+                     .sandbox = core::Sandbox::Mig,
+                     .deadline = std::chrono::minutes(10),
+                     .ends_with_boot = true,
+                     .has_preflight = true,
+                     .has_undo = true});
+    kinds.push_back({.name = "mig.restore",
+                     .sandbox = core::Sandbox::Mig,
+                     .deadline = std::chrono::minutes(10),
+                     .ends_with_boot = true});
+    return kinds;
 }
 
 std::vector<core::StepCode> mig_step_code() {
@@ -218,15 +223,18 @@ std::vector<core::StepCode> mig_step_code() {
     saving.undo = undo_save;
     core::StepCode restoring{.name = "mig.restore"};
     restoring.apply = restore; // needs no verify: apply compares the instances after it has created them
-    return {std::move(saving), std::move(restoring)};
+    std::vector<core::StepCode> code = keep_step_code();
+    code.push_back(std::move(saving));
+    code.push_back(std::move(restoring));
+    return code;
 }
 
-core::StepsAround mig_steps_around(std::size_t split) {
+core::StepsAround mig_steps_around(std::size_t split, bool keep) {
     if (split == 0)
         return {};
     const std::string of = " the MIG instances of " + plural(split, "GPU");
     return {{},
-            {{"mig.save", "save" + of, Json::object()}},
+            {{"mig.save", "save" + of, {{"keep", keep}}}},
             {{"mig.restore", "re-create" + of, Json::object()}},
             {}};
 }

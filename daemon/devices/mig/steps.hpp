@@ -19,6 +19,7 @@
 
 namespace gpuhost::devices {
 
+/// Both lists include the steps of daemon/devices/mig/keep_steps.hpp.
 [[nodiscard]] std::vector<core::StepKind> mig_step_kinds();
 [[nodiscard]] std::vector<core::StepCode> mig_step_code();
 
@@ -27,7 +28,7 @@ namespace gpuhost::devices {
 [[nodiscard]] std::size_t count_gpus_with_instances(const base::Root& root);
 
 /// Returns the steps for a plan that changes the driver. Empty if `split`, the result of
-/// count_gpus_with_instances(), is 0.
-[[nodiscard]] core::StepsAround mig_steps_around(std::size_t split);
+/// count_gpus_with_instances(), is 0. `keep`: mig.save also keeps the instances over a restart (KeepMig=).
+[[nodiscard]] core::StepsAround mig_steps_around(std::size_t split, bool keep);
 
 } // namespace gpuhost::devices

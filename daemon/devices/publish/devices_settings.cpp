@@ -109,6 +109,8 @@ constexpr std::array keys{
                "root directory of the kubelet", "", root_mistake},
     SettingKey{"Devices", "MigStrategy", SettingType::Choice, "none", "none single mixed",
                "how MIG instances are offered"},
+    SettingKey{"Devices", "KeepMig", SettingType::Boolean, "yes", "",
+               "create MIG instances again after a restart of the host"},
     SettingKey{"Devices", "IgnoreXids", SettingType::Words, "", "",
                "errors of the driver that do not make a GPU unhealthy", "", xids_mistake},
     SettingKey{"Devices", "FatalXids", SettingType::Words, "", "",

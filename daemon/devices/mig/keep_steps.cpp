@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/mig/keep_steps.hpp"
+
+#include "daemon/base/parse.hpp"
+#include "daemon/devices/mig/answer.hpp"
+#include "daemon/devices/mig/kept.hpp"
+#include "daemon/devices/mig/restore_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpuhost::devices {
+
+using base::Json;
+using base::Result;
+using core::StepContext;
+
+namespace {
+
+constexpr const char* recreate_kind = "mig.recreate";
+constexpr const char* record_kind = "mig.record";
+/// Without nvidia-persistenced the GPUs are initialized one after the other, each in some seconds.
+constexpr std::chrono::minutes reading{5};
+
+Result<void> mark_tried(const StepContext& context) {
+    GPUHOST_CHECK(context.root.make_directories(tried_path.substr(0, tried_path.rfind('/'))));
+    return context.root.write_atomic(tried_path, "");
+}
+
+/// Writes the file of kept instances for the present instances.
+Result<void> write_present(const StepContext& context, KeptMig kept) {
+    kept.instances = listed_instances(context.root);
+    return write_kept(context.root, kept);
+}
+
+/// Returns why the instances of each GPU could not be created.
+Failures create_kept(const StepContext& context, const Geometry& kept, std::size_t& created) {
+    Failures failures;
+    const auto results = ask_restore(context.root, std::string(kept_path), Restore::each_gpu);
+    if (!results)
+        for (const MigGpu& gpu : kept)
+            failures[gpu.uuid] = results.error().message;
+    else
+        for (const RestoredGpu& gpu : *results) {
+            created += gpu.created;
+            if (!gpu.problems.empty())
+                failures[gpu.uuid] = base::join(gpu.problems, "; ");
+        }
+    return failures;
+}
+
+/// Keeps a failure only if instances are missing. Others, such as another UUID, become warnings: the present
+/// instances are kept.
+void forgive(const StepContext& context, const Geometry& kept, const Geometry& present, Failures& failures) {
+    std::erase_if(failures, [&](const auto& failure) {
+        const auto is_it = [&](const MigGpu& gpu) { return gpu.uuid == failure.first; };
+        const auto then = std::find_if(kept.begin(), kept.end(), is_it);
+        const auto now = std::find_if(present.begin(), present.end(), is_it);
+        if (then == kept.end() || now == present.end() || !missing(*then, *now).empty())
+            return false;
+        context.warn(name_of(*then) + ": " + failure.second);
+        return true;
+    });
+}
+
+/// A crash before the file tried_path is written repeats all of it.
+Result<Json> recreate(StepContext& context, const Json& /*args*/) {
+    const Json done{{"created", 0}, {"skip_kinds", Json::array({recreate_kind})}};
+    if (!is_recreation_due(context.root) || !context.root.exists("/sys/module/nvidia"))
+        return done;
+    const auto kept = read_kept(context.root);
+    if (!kept || !*kept) { // plan() of the component reports a file that can't be read
+        GPUHOST_CHECK(mark_tried(context));
+        return done;
+    }
+    context.progress(-1, "creating the MIG instances");
+    std::size_t created = 0;
+    Failures failures = create_kept(context, (*kept)->gpus, created);
+    const Geometry present = ask_geometry(context.root, reading).value_or(Geometry());
+    forgive(context, (*kept)->gpus, present, failures);
+    KeptMig result = keep_present((*kept)->gpus, present, failures);
+    for (const std::string& problem : result.problems)
+        context.warn(problem);
+    GPUHOST_CHECK(write_present(context, std::move(result)));
+    GPUHOST_CHECK(mark_tried(context));
+    return Json{{"created", created}, {"skip_kinds", Json::array({recreate_kind})}};
+}
+
+/// The undo of the driver's load destroys the instances: its next load creates them.
+Result<void> undo_recreate(StepContext& context, const Json& /*args*/) {
+    return context.root.remove(tried_path);
+}
+
+/// If NVML does not answer, what is kept stays, with that as its problem, so that the step is not repeated
+/// for the same instances.
+Result<Json> add(StepContext& context) {
+    GPUHOST_TRY(kept, read_kept(context.root));
+    const KeptMig before = kept ? *std::move(kept) : KeptMig();
+    auto present = ask_geometry(context.root, reading);
+    KeptMig after = present ? keep_present(before.gpus, *present, {}) : before;
+    if (!present)
+        after.problems = {"NVML can't describe the MIG instances: " + present.error().message};
+    for (const std::string& problem : after.problems)
+        context.warn(problem);
+    GPUHOST_CHECK(mark_tried(context)); // first: without it, the file would be due
+    GPUHOST_CHECK(write_present(context, std::move(after)));
+    return Json::object();
+}
+
+Result<Json> record(StepContext& context, const Json& args) {
+    const std::string mode = base::string_or(args, "mode", "add");
+    if (mode == "add")
+        return add(context);
+    KeptMig after;
+    if (mode != "remove") {
+        context.progress(-1, "reading the MIG instances");
+        GPUHOST_TRY(present, ask_geometry(context.root, reading));
+        after = keep_present({}, present, {});
+    }
+    GPUHOST_CHECK(mark_tried(context));
+    GPUHOST_CHECK(write_present(context, std::move(after)));
+    return Json::object();
+}
+
+} // namespace
+
+std::vector<core::StepKind> keep_step_kinds() {
+    return {{.name = recreate_kind,
+             .sandbox = core::Sandbox::Mig,
+             .deadline = std::chrono::minutes(15), // more than both runs of gpuhost-nvml may take
+             .ends_with_boot = true,
+             .has_undo = true},
+            {.name = record_kind, .sandbox = core::Sandbox::Mig, .deadline = std::chrono::minutes(7)}};
+}
+
+std::vector<core::StepCode> keep_step_code() {
+    core::StepCode recreating{.name = recreate_kind};
+    recreating.apply = recreate;
+    recreating.undo = undo_recreate;
+    core::StepCode recording{.name = record_kind};
+    recording.apply = record;
+    return {std::move(recreating), std::move(recording)};
+}
+
+core::Step mig_recreate_step() {
+    return {recreate_kind, "create the MIG instances that the GPUs had before the restart", Json::object()};
+}
+
+core::Step mig_record_step(std::string summary, std::string mode) {
+    return {record_kind, std::move(summary), {{"mode", std::move(mode)}}};
+}
+
+void keep_saved(const StepContext& context, const Geometry& saved) {
+    if (is_recreation_due(context.root))
+        return;
+    const auto kept = read_kept(context.root);
+    if (!kept)
+        return; // status reports it
+    auto done = mark_tried(context);
+    if (done)
+        done = write_present(context, keep_present(*kept ? (*kept)->gpus : Geometry(), saved, {}));
+    if (!done)
+        context.warn("the MIG instances are not kept for the next restart: " + done.error().message);
+}
+
+} // namespace gpuhost::devices
