@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import shutil
 
 import tap
 from fake_host import FakeHost, prepare, read, write
@@ -11,6 +12,7 @@ from programs import run
 MINORS = "/proc/driver/nvidia-caps/mig-minors"
 STUB = "/stub-nvml"
 NVML = "devices 2\n"
+KEPT = "/var/lib/gpuhost/mig.json"
 GPU = "GPU-00000000-0000-0000-0000-00000000000"
 
 
@@ -67,6 +69,13 @@ def split(host, wanted=None):
     """Splits the GPUs as an administrator does with nvidia-smi."""
     write(host.path("/wanted"), json.dumps(wanted or SPLIT))
     return nvml(host, "mig-restore", host.path("/wanted"))
+
+
+def destroy(host):
+    """Destroys all instances, as an administrator does with nvidia-smi."""
+    os.unlink(host.path("/proc/driver/nvidia/stub-mig"))
+    for directory in glob.glob(host.path("/proc/driver/nvidia/capabilities/gpu*")):
+        shutil.rmtree(directory)
 
 
 def prepare_split(host):

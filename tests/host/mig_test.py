@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """MIG instances in a driver swap: destroyed with the old driver, re-created with the new one, or with the old one
-if the swap is undone."""
+if the swap is undone. And after a restart of the host: created again before containers get the GPUs."""
 import glob
 import os
 import shutil
@@ -8,7 +8,7 @@ import threading
 
 from fake_host import NEW, OLD, read, run_checks, write
 from gates import Gates
-from mig_files import GPU, NVML, SPLIT, STUB, MigHost, geometry, instance, nvml, prepare_split, split
+from mig_files import GPU, KEPT, NVML, SPLIT, STUB, MigHost, destroy, geometry, instance, nvml, prepare_split, split
 from programs import PATIENCE
 
 STATE = "/proc/driver/nvidia/stub-mig"
@@ -115,7 +115,7 @@ def check_wedged(t, host):
     write(host.path(STUB), NVML)
     t.ok("GPU 0000:11:00.0: " in run.stderr and "GPU 0000:10:00.0" not in run.stderr, "a GPU that is lost in an undo is reported", run.stderr)
     t.equal(geometry(host), {GPU + "0": before[GPU + "0"]}, "an undo creates the instances of the other GPUs")
-    host.settle()
+    host.ctl("operation", "wait")  # for the daemon's own, after the failure
     split(host)
     host.ctl("apply", check=0)
     unchanged(t, host, before, OLD, "the lost instances can be created again")
@@ -162,7 +162,7 @@ def check_lost(t, host):
     saved = next(output["mig"]["gpus"] for output in outputs if output and "mig" in output)
     t.equal({gpu["uuid"]: gpu for gpu in saved}, before, "the operation has the lost instances")
     write(host.path(STUB), NVML)
-    host.settle()
+    host.ctl("operation", "wait")  # for the daemon's own, after the failure
     split(host)
     host.ctl("apply", check=0)
     unchanged(t, host, before, OLD, "an administrator can create lost instances again")
@@ -222,9 +222,116 @@ def check_other_instances(t, host):
     t.ok("'instances' is not a valid list" in nvml(host, "mig-restore", host.path("/wanted"))["error"], "a wrong geometry is an error")
 
 
+def last_kinds(host):
+    """Returns the kinds of the last operation's steps."""
+    last = host.json("operation", "list")[0]["id"]
+    return [step["kind"] for step in host.journal(last)[0]["plan"]["steps"]]
+
+
+def problem(host):
+    """Returns what status says about kept instances that are missing."""
+    undecided = host.json("status")["components"]["mig"]["plan"].get("undecided")
+    return undecided["text"] if undecided else ""
+
+
+def check_boot(t, host):
+    before = geometry(host)
+    reboot(host)
+    unchanged(t, host, before, OLD, "a reboot keeps MIG instances and their UUIDs")
+    kinds = last_kinds(host)
+    t.ok(kinds.index("driver.validate") < kinds.index("mig.recreate") < kinds.index("cdi.publish"),
+         "they are created between validation and publication", kinds)
+    t.equal((host.json("status")["state"], host.plan()["steps"]), ("idle", []), "nothing is left to do after the reboot")
+    last = host.json("operation", "list")[0]["id"]
+    host.kill_daemon()
+    host.start_daemon()
+    host.settle()
+    t.equal(host.json("operation", "list")[0]["id"], last, "a restart of the daemon creates nothing")
+    reboot(host)
+    unchanged(t, host, before, OLD, "a second reboot keeps them as well")
+
+
+def check_boot_fails(t, host):
+    before = geometry(host)
+    for line, says in (("fail gpu-instance@{} 23", "nvmlDeviceCreateGpuInstanceWithPlacement"), ("small@{}", "does not have its profile"),
+                       ("error 18", "Driver/library version mismatch")):
+        write(host.path(STUB), NVML + line.format(OLD) + "\n")
+        reboot(host)
+        status = host.json("status")
+        t.ok(status["ready"] and status["state"] == "degraded" and host.loaded()["nvidia"] == OLD, f"the host gets ready with: {line}", status)
+        t.ok(GPU + "1) are missing: " in problem(host) and says in problem(host), f"status says why: {line}", problem(host))
+        text = host.ctl("status").stdout
+        t.ok("gpuhostctl apply --only mig" in text, f"status says what to do: {line}", text)
+        write(host.path(STUB), NVML)
+        reboot(host)
+        unchanged(t, host, before, OLD, f"the next reboot creates them: {line}")
+        t.equal((problem(host), host.plan()["steps"]), ("", []), f"the problem ends: {line}")
+
+
+def check_lost_gpu(t, host):
+    """A GPU is removed, and later another one is in its place."""
+    before = geometry(host)
+    write(host.path(STUB), "devices 1\n")
+    reboot(host)
+    t.equal(list(geometry(host)), [GPU + "0"], "the instances of the other GPUs are created")
+    t.ok(f"MIG instances of GPU 0000:11:00.0 ({GPU}1) are missing: the GPU is missing" in problem(host) and GPU + "0" not in problem(host),
+         "status names the missing GPU", problem(host))
+    host.ctl("apply")
+    write(host.path(STUB), NVML)
+    reboot(host)
+    unchanged(t, host, before, OLD, "a GPU that returns gets its instances")
+
+
+def check_destroyed(t, host):
+    before = geometry(host)
+    destroy(host)
+    for _ in range(2):
+        host.ctl("apply")
+    t.ok("they were destroyed" in problem(host) and read(host.path(KEPT)), "destroyed instances stay kept", problem(host))
+    reboot(host)
+    unchanged(t, host, before, OLD, "the next reboot creates destroyed instances")
+    destroy(host)
+    host.ctl("apply", "--only", "mig", check=0)
+    t.ok(not problem(host) and not read(host.path(KEPT)), "apply --only mig forgets them", problem(host))
+    host.ctl("apply", check=0)
+    reboot(host)
+    t.equal((geometry(host), host.json("status")["state"]), ({}, "idle"), "a reboot does not create forgotten instances")
+    split(host, {"gpus": SPLIT["gpus"][:1]})
+    host.ctl("apply", check=0)
+    reboot(host)
+    t.equal(list(geometry(host)), [GPU + "1"], "instances that an apply has seen are kept")
+    split(host)
+    host.ctl("apply", check=0)
+    t.equal(sorted(geometry(host)), sorted(before), "another GPU is split")
+
+
+def check_unreadable(t, host):
+    before = geometry(host)
+    write(host.path(KEPT), "{")
+    reboot(host)
+    t.ok(host.json("status")["ready"] and "can't be read" in problem(host), "a damaged file is a problem, not a failure", problem(host))
+    split(host)
+    host.ctl("apply", "--only", "mig", check=0)
+    host.ctl("apply", check=0)
+    reboot(host)
+    unchanged(t, host, before, OLD, "apply --only mig replaces a damaged file")
+
+
+def configure(host, value):
+    write(host.path("/etc/gpuhost/gpuhostd.conf.d/mig.conf"), f"[Devices]\nKeepMig={value}\n")
+    host.ctl("reload", check=0)
+
+
+def check_off(t, host):
+    configure(host, "no")
+    host.ctl("apply", check=0)
+    t.ok(not read(host.path(KEPT)), "KeepMig=no forgets what was kept")
+    reboot(host)
+    t.equal((geometry(host), "mig.recreate" in last_kinds(host)), ({}, False), "KeepMig=no creates nothing after a reboot")
+
+
 def check_whole(t, host):
     """A GPU without instances stays whole, and without any instance the plan has no steps for MIG."""
-    reboot(host)
     split(host, {"gpus": SPLIT["gpus"][:1]})
     write(host.path(STUB), NVML + "lost 0\n")
     run = host.ctl("driver", "swap", NEW, "--dry-run", check=0)
@@ -232,6 +339,7 @@ def check_whole(t, host):
     t.ok("the MIG mode of a GPU is unknown" in run.stdout + run.stderr, "a swap may proceed with a lost GPU that is whole",
          run.stdout, run.stderr)
     host.ctl("driver", "swap", NEW, check=0)
+    t.ok(not read(host.path(KEPT)), "KeepMig=no keeps nothing of a swap")
     t.equal(list(geometry(host)), [GPU + "1"], "a swap splits no GPU that was whole")
     reboot(host)
 
@@ -250,5 +358,7 @@ def check_whole(t, host):
     t.ok("modules.converge" in kinds and not any(kind.startswith("mig.") for kind in kinds), "without MIG instances a plan has no steps for them", kinds)
 
 
-run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged, check_late_modules, check_lost, check_refusals, check_mismatch, check_other_instances,
-           check_whole, make=prepare_split, kind=MigHost)
+if __name__ == "__main__":
+    run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged,
+               check_late_modules, check_lost, check_refusals, check_mismatch, check_other_instances, check_boot, check_boot_fails, check_lost_gpu, check_destroyed, check_unreadable, check_off,
+               check_whole, make=prepare_split, kind=MigHost)
