@@ -87,14 +87,16 @@ class Question {
             gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
         int mode = 0;
         gpu.vgpu = library_.virtualization(device, &mode) == nvml::success && mode == nvml::virtual_gpu;
-        gpu.fabric = fabric_of(device);
+        nvml::FabricInfo info{};
+        if (library_.fabric(device, &info) != nvml::success)
+            return;
+        gpu.fabric = fabric_of(info);
+        gpu.joins_fabric = info.state == nvml::fabric_not_started || info.state == nvml::fabric_in_progress;
     }
 
     /// Returns the cluster's UUID and the clique of a GPU behind NVLink switches; empty for other GPUs.
-    [[nodiscard]] std::string fabric_of(nvml::Device device) const {
-        nvml::FabricInfo info{};
-        if (library_.fabric(device, &info) != nvml::success || info.state != nvml::fabric_completed ||
-            info.status != nvml::success ||
+    [[nodiscard]] static std::string fabric_of(const nvml::FabricInfo& info) {
+        if (info.state != nvml::fabric_completed || info.status != nvml::success ||
             std::all_of(std::begin(info.cluster), std::end(info.cluster), [](auto c) { return c == 0; }))
             return {};
         std::string uuid = base::to_hex(info.cluster);

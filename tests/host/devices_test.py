@@ -190,6 +190,21 @@ def check_later_server(t, host):
     t.ok(offer(host), "apply offers the GPUs after the other plugin has ended")
 
 
+def check_fabric(t, host):
+    for state in 1, 2:
+        write(host.path("/stub-nvml"), f"devices 2\nfabric 1 7 {state}\n")
+        configure(host, f"[Devices]\nServe=plugin\nIgnoreXids={state}\n")
+        host.ctl("apply", "--only", "devices", check=0)
+        t.equal((host.plan("--only", "devices")["reasons"], offer(host)["gpus"][0]["fabric"]),
+                (["GPU 0000:01:00.0: the NVLink fabric is not complete yet"], ""), f"a GPU that joins its fabric is published again: state {state}")
+    write(host.path("/stub-nvml"), "devices 2\nfabric 1 7\n")
+    host.ctl("apply", "--only", "devices", check=0)
+    t.equal((host.plan("--only", "devices")["steps"], offer(host)["gpus"][0]["fabric"][-2:]), ([], ".7"), "the offer has the complete fabric")
+    write(host.path("/stub-nvml"), "devices 2\n")
+    configure(host, "[Devices]\nServe=plugin\n")
+    host.ctl("apply", "--only", "devices", check=0)
+
+
 def check_mig(t, host):
     write(host.path("/stub-nvml"), f"devices 2\nsplit 1\ninstance 1 0 1 0 0 {MIG}\n")
     write(host.path("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access"), "")
@@ -227,4 +242,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_mark, check_swap, check_clear, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_mark, check_swap, check_clear, check_fabric, check_mig, check_off, make=prepare_with_nvml)

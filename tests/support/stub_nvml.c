@@ -12,7 +12,7 @@
 //   broken DEVICE NUMBER               the error of nvmlDeviceGetMigMode
 //   lost DEVICE                        the functions that describe the device fail
 //   gone DEVICE                        the device has no handle
-//   fabric DEVICE CLIQUE               the device is in a network of NVLink switches
+//   fabric DEVICE CLIQUE [STATE]       the device is in a network of NVLink switches; 3: registered in it
 //   vgpu DEVICE                        the device is a vGPU
 //   error NUMBER                       the error of nvmlInit
 //   hang, die, print TEXT              the behaviour of nvmlInit
@@ -41,6 +41,7 @@ static int is_lost[most_devices];
 static int is_gone[most_devices];
 static int is_vgpu[most_devices];
 static int cliques[most_devices]; /* plus 1; 0: in no fabric */
+static unsigned fabric_states[most_devices];
 
 static int behave(const char* word, const char* rest) {
     if (strcmp(word, "hang") == 0)
@@ -56,6 +57,7 @@ static int behave(const char* word, const char* rest) {
 static int read_line(const char* line) {
     unsigned number = 0;
     unsigned clique = 0;
+    unsigned state = 3;
     char word[32] = "";
     int length = 0;
     sscanf(line, "%31s %n", word, &length);
@@ -67,9 +69,10 @@ static int read_line(const char* line) {
         is_gone[number] = 1;
     else if (sscanf(line, "vgpu %u", &number) == 1 && number < most_devices)
         is_vgpu[number] = 1;
-    else if (sscanf(line, "fabric %u %u", &number, &clique) == 2 && number < most_devices)
+    else if (sscanf(line, "fabric %u %u %u", &number, &clique, &state) >= 2 && number < most_devices) {
         cliques[number] = (int)clique + 1;
-    else if (read_mig_line(line))
+        fabric_states[number] = state;
+    } else if (read_mig_line(line))
         return success;
     else
         return behave(word, line + length);
@@ -234,7 +237,7 @@ int nvmlDeviceGetGpuFabricInfo(void* device, struct fabric_info* info) {
         return not_supported;
     memset(info->cluster, 0xab, sizeof info->cluster);
     info->clique = (unsigned)clique - 1;
-    info->state = 3;
+    info->state = (unsigned char)fabric_states[index_of(device)];
     return state_of(device);
 }
 

@@ -60,6 +60,8 @@ void add_reported(const NvmlGpu& reported, Gpu& gpu) {
         gpu.problem = "NVML: " + reported.problem;
     else if (reported.uuid.empty())
         gpu.problem = "NVML does not describe the GPU";
+    else if (reported.joins_fabric)
+        gpu.problem = "the NVLink fabric is not complete yet";
 }
 
 Result<std::vector<NvmlGpu>> ask(const Root& host) {

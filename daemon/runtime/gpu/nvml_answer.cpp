@@ -112,6 +112,7 @@ Result<void> read_facts(const Json& value, NvmlGpu& gpu) {
     gpu.fabric = base::string_or(value, "fabric", "");
     gpu.mig_capable = base::bool_or(value, "mig_capable", false);
     gpu.vgpu = base::bool_or(value, "vgpu", false);
+    gpu.joins_fabric = base::bool_or(value, "joins_fabric", false);
     const std::int64_t cuda = base::int_or(value, "cuda_version", 0);
     if (cuda < 0 || cuda > largest_cuda)
         return base::fail(Errc::BadContent, "NVML's answer has an invalid cuda_version");
@@ -238,7 +239,8 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                         {"cuda_version", gpu.cuda_version},
                         {"mig_capable", gpu.mig_capable},
                         {"vgpu", gpu.vgpu},
-                        {"fabric", gpu.fabric}});
+                        {"fabric", gpu.fabric},
+                        {"joins_fabric", gpu.joins_fabric}});
     }
     return {{"gpus", std::move(list)}};
 }

@@ -54,6 +54,7 @@ struct NvmlGpu {
     bool mig_capable = false;       ///< the GPU can have MIG instances
     bool vgpu = false;              ///< the GPU is a vGPU of a hypervisor
     std::string fabric{};           ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
+    bool joins_fabric = false;      ///< the GPU is not registered yet in its network
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 

@@ -196,6 +196,16 @@ TEST_F(DevicesTest, FactsForLabelsAreMerged) {
     EXPECT_EQ(gpu.instances.at(0).attributes, (Attributes{9856, 16, 1, 2, 3, 4, 5, 6, 7}));
 }
 
+TEST_F(DevicesTest, IncompleteFabricIsAProblem) {
+    load();
+    runtime::NvmlGpu said;
+    said.uuid = "GPU-x";
+    said.joins_fabric = true;
+    const auto merged = merge_gpus(root_, runtime::read_gpus(root_), std::vector{said});
+    EXPECT_EQ(merged.problems, Texts{"GPU 0000:06:00.0: the NVLink fabric is not complete yet"});
+    EXPECT_EQ(merged.gpus.size(), 1U) << "it is offered";
+}
+
 TEST_F(DevicesTest, LabelsForNfdFollowTheOffer) {
     Offer offer{"", "nvidia.com/gpu", MigStrategy::none, "", {}, {}, {}, LabelMode::nfd};
     const auto publish = [&] {
