@@ -50,6 +50,11 @@ struct DeviceHealth {
 /// Returns what an administrator does about an unhealthy device, as one imperative sentence; "" for others.
 [[nodiscard]] std::string advice(const DeviceHealth& health);
 
+/// What an administrator does if errors are not detected, as imperative sentences.
+inline constexpr std::string_view blind_advice =
+    "Restart the service: systemctl restart gpuhost-devices. Its standard input must be /dev/kmsg: systemctl "
+    "cat gpuhost-devices.";
+
 /// Returns nullptr if the device is healthy.
 [[nodiscard]] const DeviceHealth* find_health(const std::vector<DeviceHealth>& health, std::string_view uuid);
 

@@ -103,15 +103,17 @@ std::string to_text(const Answer& answer) {
                              {"devices", served.devices},
                              {"connected", served.connected},
                              {"error", served.error}});
-    return base::dump_pretty(
-        {{"id", answer.id}, {"resources", std::move(resources)}, {"health", to_json(answer.health)}});
+    return base::dump_pretty({{"id", answer.id},
+                              {"resources", std::move(resources)},
+                              {"health", to_json(answer.health)},
+                              {"blind", answer.blind}});
 }
 
 Result<Answer> parse_answer(std::string_view text) {
     GPUHOST_TRY(document, base::parse_json(text, answer_path));
     GPUHOST_TRY(id, base::get_string(document, "id"));
     GPUHOST_TRY(health, health_from_json(base::member(document, "health")));
-    Answer answer{std::move(id), {}, std::move(health)};
+    Answer answer{std::move(id), {}, std::move(health), base::string_or(document, "blind", "")};
     for (const Json& element : base::list_of(document, "resources")) {
         GPUHOST_TRY(name, base::get_string(element, "name"));
         const auto devices = std::max<std::int64_t>(0, base::int_or(element, "devices", 0));

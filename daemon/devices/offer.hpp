@@ -7,7 +7,7 @@
 //            "withdrawn": "…", "gpus": to_json(gpus), "health": to_json(rules), "host": to_json(HostFacts),
 //            "labels": "node", "taint_unhealthy": false}
 //   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
-//            "error": ""}], "health": to_json(health)}
+//            "error": ""}], "health": to_json(health), "blind": "…"}
 #pragma once
 
 #include "daemon/devices/device_health.hpp"
@@ -73,6 +73,8 @@ struct Answer {
     std::string id; ///< of the offer that all connected kubelets have received
     std::vector<Served> resources;
     std::vector<DeviceHealth> health; ///< of the devices that are noted or unhealthy
+    /// Why errors of the driver are not detected. Empty: they are, so devices without an entry are healthy.
+    std::string blind{};
     friend bool operator==(const Answer&, const Answer&) = default;
 };
 

@@ -118,10 +118,12 @@ class Devices {
             log(done.error());
     }
 
-    /// Derives the health of the offered devices. Returns true if it has changed.
+    /// Derives the health of the offered devices. Returns true if it has changed, or whether it is known.
     bool update_health() {
         std::vector<devices::DeviceHealth> present = devices::evaluate_health(faults_.log(), offer_);
-        if (present == health_)
+        const bool is_same = present == health_ && faults_.blind() == blind_;
+        blind_ = faults_.blind();
+        if (is_same)
             return false;
         devices::report_health(offer_, health_, present);
         health_ = std::move(present);
@@ -177,7 +179,7 @@ class Devices {
 
     /// Tells gpuhostd what is served.
     [[nodiscard]] Result<void> answer() {
-        devices::Answer answer{id_, {}, health_};
+        devices::Answer answer{id_, {}, health_, blind_};
         for (const auto& [name, plugin] : plugins_)
             answer.resources.push_back(plugin.served());
         return root_.write_atomic(devices::answer_path, to_text(answer));
@@ -190,6 +192,7 @@ class Devices {
     std::string id_;                        ///< of the offer that is served
     devices::FaultMonitor faults_;
     std::vector<devices::DeviceHealth> health_; ///< of the devices that are not healthy
+    std::string blind_;                         ///< why errors are not detected; empty: they are
 };
 
 Result<int> run(const std::string& directory) {

@@ -121,8 +121,16 @@ function healthFacts(devices) {
     return [fact("GPUs", `${all}; see: gpuhostctl gpu list`, "warn")];
 }
 
+// Returns a fact if errors of the GPUs are not detected, with the words of undetected_of() there.
+function undetectedFacts(devices) {
+    const why = text(member(devices, "answer"), "blind");
+    return why === "" ? [] : [fact("GPUs", `health is unknown: errors are not detected: ${why}`, "warn")];
+}
+
 function devicesFacts(devices) {
-    return flag(devices, "serve", false) ? [servingFact(devices), ...healthFacts(devices)] : [];
+    return flag(devices, "serve", false)
+        ? [servingFact(devices), ...healthFacts(devices), ...undetectedFacts(devices)]
+        : [];
 }
 
 export function containerFacts(host) {

@@ -333,6 +333,11 @@ def check_serving(t, host, browser, service, good):
         shown = host.ctl("status").stdout
         found = [fact["text"] for fact in browser.call("view_runtime.js", "containerFacts", document) if fact["label"] == "GPUs"]
         t.ok(len(found) == 1 and f"GPUs: {found[0]}\n" in shown, f"the page names an unhealthy GPU of {len(health)}, as gpuhostctl status", found, shown)
+    document = good | {"components": good["components"] | {"devices": {"observed": served | {"answer": served["answer"] | {"blind": "the messages have ended"}}}}}
+    service.say(("answer", "Manager.Describe", json.dumps(document)))
+    shown = host.ctl("status").stdout
+    found = [fact["text"] for fact in browser.call("view_runtime.js", "containerFacts", document) if fact["label"] == "GPUs"]
+    t.ok(len(found) == 1 and f"GPUs: {found[0]}\n" in shown, "the page says that health is unknown, as gpuhostctl status", found, shown)
 
 
 def check_operation_verdicts(t, host, browser, service, good):

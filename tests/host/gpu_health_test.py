@@ -229,9 +229,31 @@ def check_terminal(t, host):
                     stderr=subprocess.PIPE, env=environment())
     kubelet = Kubelet(host.root + "/run/gpuhost-devices/registry/nvidia.com_gpu.sock")
     t.equal(kubelet.devices[B], "Unhealthy", "without kernel messages it serves, with the known faults")
+    t.equal(states(host), {A: "noted", B: "unhealthy", "GPU-split": "unknown"}, "gpu list knows no healthy GPU without kernel messages")
     kubelet.close()
     end(process, 15)
     t.ok("not /dev/kmsg" in process.stderr.read(), "the journal says that faults are not detected")
+
+
+def states(host):
+    """Returns the health of each GPU, as gpu list shows it."""
+    listed = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "gpu", "list", "--json", "--root", host.root]).stdout
+    return {one["uuid"]: one["health"]["state"] for one in json.loads(listed)["gpus"]}
+
+
+def check_messages_end(t, host):
+    """The kernel's messages end while it serves."""
+    host.start()
+    for uuid in A, B:
+        host.clear(uuid)
+    t.ok(wait(lambda: set(states(host).values()) == {"healthy"}), "GPUs are healthy while messages are read", states(host))
+    host.kernel.close()
+    t.ok(wait(lambda: host.answer()["blind"]) and set(states(host).values()) == {"unknown"}, "health is unknown once the messages have ended", host.answer(), states(host))
+    text = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "gpu", "list", "--root", host.root]).stdout
+    t.ok("the kernel's messages have ended" in text and "systemctl restart gpuhost-devices" in text, "gpu list says why and what to do", text)
+    restart(host)
+    t.ok(wait(lambda: not host.answer()["blind"]) and states(host)[A] == "healthy", "a restart ends it", states(host))
+    host.stop()
 
 
 def wait(condition):
@@ -246,7 +268,7 @@ t = tap.Tap()
 host = Host()
 try:
     host.start()
-    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_mig, check_hostile, check_idle, check_terminal):
+    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_mig, check_hostile, check_idle, check_terminal, check_messages_end):
         check(t, host)
 finally:
     shutil.rmtree(host.scratch)

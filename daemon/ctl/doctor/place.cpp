@@ -129,7 +129,12 @@ Diagnosis check_health(const DoctorFacts& facts) {
     if (!base::member(observed, "answer").is_object())
         return skipped("gpuhost-devices does not run");
     const Unhealthy unhealthy = unhealthy_of(observed);
-    return unhealthy.text.empty() ? well("no device is unhealthy") : warning(unhealthy.text, unhealthy.next);
+    const Unhealthy undetected = undetected_of(observed);
+    if (!unhealthy.text.empty())
+        return warning(unhealthy.text + (undetected.text.empty() ? "" : "; " + undetected.text),
+                       unhealthy.next);
+    return undetected.text.empty() ? well("no device is unhealthy")
+                                   : warning(undetected.text, undetected.next);
 }
 
 Diagnosis check_runtimes(const DoctorFacts& facts) {

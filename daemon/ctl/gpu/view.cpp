@@ -25,8 +25,6 @@ Table::Cell state_of(const Json& device) {
 
 Table::Cell health_of(const Json& device) {
     const std::string state = text_of(base::member(device, "health"), "state");
-    if (state == "unknown")
-        return "";
     return {state == "healthy" ? "ok" : state, state == "healthy"     ? Style::Good
                                                : state == "unhealthy" ? Style::Bad
                                                                       : Style::Warn};
@@ -68,6 +66,8 @@ std::string line(const Screen& screen, const std::string& what, const std::strin
 /// Adds why a device is not healthy, and what to do.
 void add_reason(std::string& text, const Screen& screen, const Json& device) {
     const Json& health = base::member(device, "health");
+    if (text_of(health, "state") == "unknown")
+        return; // printed once
     const std::string next = text_of(health, "advice");
     text +=
         line(screen, text_of(device, "uuid"), text_of(health, "reason") + (next.empty() ? "" : ". " + next));
@@ -81,12 +81,13 @@ void add_device_facts(Facts& facts, const Screen& screen, const Json& device) {
         facts.add("Pod", text_of(one, "namespace") + "/" + text_of(one, "pod") + ", container " +
                              text_of(one, "container"));
     const Table::Cell health = health_of(device);
-    facts.add("Health", health.text.empty() ? "unknown" : screen.paint(health.style, health.text));
+    facts.add("Health", screen.paint(health.style, health.text));
     const Json& why = base::member(device, "health");
     if (text_of(why, "reason").empty())
         return;
     facts.add("Reason", text_of(why, "reason"));
-    facts.add("Since", human_time(number_of(why, "since_us")));
+    if (text_of(why, "state") != "unknown")
+        facts.add("Since", human_time(number_of(why, "since_us")));
     if (text_of(why, "state") == "unhealthy")
         facts.add("Ends by",
                   text_of(why, "recovery") == "none" ? "a clear" : "a " + text_of(why, "recovery"));
@@ -112,6 +113,8 @@ std::string render_gpus(const Screen& screen, const Json& list) {
     for (const Json& resource : list_of(list, "resources"))
         for (const char* key : {"problem", "error"})
             text += line(screen, text_of(resource, "name"), text_of(resource, key));
+    if (const std::string why = text_of(list, "health_unknown"); !why.empty())
+        text += line(screen, "Health", why + ". " + text_of(list, "health_advice"));
     for (const Json& gpu : list_of(list, "gpus")) {
         text += line(screen, text_of(gpu, "uuid"), text_of(gpu, "problem"));
         add_reason(text, screen, gpu);
@@ -184,6 +187,13 @@ Unhealthy unhealthy_of(const Json& observed) {
             printable(devices::advice(bad.front()))};
 }
 
+Unhealthy undetected_of(const Json& observed) {
+    const std::string why = text_of(base::member(observed, "answer"), "blind");
+    return why.empty() ? Unhealthy()
+                       : Unhealthy{"health is unknown: errors are not detected: " + why,
+                                   std::string(devices::blind_advice)};
+}
+
 void add_devices_lines(Facts& facts, const Screen& screen, const Json& observed) {
     if (!base::bool_or(observed, "serve", false))
         return;
@@ -191,6 +201,10 @@ void add_devices_lines(Facts& facts, const Screen& screen, const Json& observed)
     facts.add("Kubelet", serving.ok ? serving.text : screen.paint(Style::Warn, serving.text));
     if (const Unhealthy unhealthy = unhealthy_of(observed); !unhealthy.text.empty())
         facts.add("GPUs", screen.paint(Style::Warn, unhealthy.text) + "; see: gpuhostctl gpu list");
+    if (const Unhealthy undetected = undetected_of(observed); !undetected.text.empty()) {
+        facts.add("GPUs", screen.paint(Style::Warn, undetected.text));
+        facts.add("Hint", undetected.next);
+    }
 }
 
 } // namespace gpuhost::ctl

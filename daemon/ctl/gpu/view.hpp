@@ -27,6 +27,8 @@ struct Unhealthy {
     std::string next; ///< what to do about the first
 };
 [[nodiscard]] Unhealthy unhealthy_of(const base::Json& observed);
+/// Why gpuhost-devices detects no errors of the GPUs, and what to do; or empty.
+[[nodiscard]] Unhealthy undetected_of(const base::Json& observed);
 
 /// A phrase about what the kubelet gets.
 struct Serving {

@@ -3,11 +3,13 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/devices/device_health.hpp"
 #include "daemon/devices/health/clears.hpp"
 #include "daemon/devices/health/kmsg_record.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -49,7 +51,7 @@ FaultMonitor::FaultMonitor(const base::Root& root, host::Event& event, std::func
 Result<void> FaultMonitor::start(int descriptor) {
     restore();
     if (!gives_records(descriptor)) {
-        base::log::warning("faults of GPUs are not detected: the standard input is not /dev/kmsg");
+        go_blind("the standard input is not /dev/kmsg");
         return {};
     }
     const int flags = ::fcntl(descriptor, F_GETFL);
@@ -57,6 +59,8 @@ Result<void> FaultMonitor::start(int descriptor) {
         return base::fail_errno("preparing to read the kernel's messages", errno);
     descriptor_ = descriptor;
     (void)read_batch(Phase::Backlog);
+    if (!blind_.empty())
+        return {};
     GPUHOST_TRY(watched, event_.on_io(descriptor, EPOLLIN, [this] {
         if (read_batch(Phase::Live))
             on_change_();
@@ -84,7 +88,7 @@ void FaultMonitor::restore() {
         base::log::warning("earlier faults of GPUs are unknown: " + saved.error().message);
 }
 
-/// Reads messages until there are no more. Returns true if one was added to the log.
+/// Reads messages until there are no more. Returns true if log() or blind() has changed.
 bool FaultMonitor::read_batch(Phase phase) {
     bool changed = false;
     for (int count = 0; count < largest_batch; ++count) {
@@ -102,8 +106,9 @@ bool FaultMonitor::read_batch(Phase phase) {
             continue;
         }
         if (size == 0 || errno != EAGAIN) {
-            base::log::warning("faults of GPUs are no longer detected: the kernel's messages have ended");
-            source_.reset();
+            go_blind(size == 0 ? "the kernel's messages have ended"
+                               : std::string("reading the kernel's messages: ") + std::strerror(errno));
+            changed = true;
         }
         break;
     }
@@ -123,6 +128,13 @@ bool FaultMonitor::take(std::string_view text, Phase phase) {
     unsaved_ = add_event(log_, *event, phase == Phase::Live ? now : time_of(*record)) || unsaved_;
     log_.next_sequence = record->sequence + 1;
     return true;
+}
+
+void FaultMonitor::go_blind(std::string why) {
+    blind_ = std::move(why);
+    source_.reset();
+    base::log::warning("errors of GPUs are not detected: " + blind_);
+    base::log::warning(blind_advice);
 }
 
 /// Not called for other messages and repeated errors, which may be many. A new process reads those again.

@@ -8,6 +8,7 @@
 #include "daemon/host/event.hpp"
 
 #include <functional>
+#include <string>
 
 namespace gpuhost::devices {
 
@@ -17,22 +18,25 @@ inline constexpr std::string_view faults_path = "/run/gpuhost/gpu-faults/faults.
 
 class FaultMonitor {
   public:
-    /// `root` and `event` must outlive the monitor. `on_change` is called after messages were added to log().
+    /// `root` and `event` must outlive the monitor. `on_change` is called after log() or blind() has changed.
     FaultMonitor(const base::Root& root, host::Event& event, std::function<void()> on_change);
 
     /// Restores the saved faults, reads the messages that are there, and watches for more. `descriptor` is
     /// /dev/kmsg, or in tests a socket with a record in each datagram; it must stay open. Without one of
-    /// them, logs that no faults are detected.
+    /// them, and after an error, blind() says why no faults are detected.
     [[nodiscard]] base::Result<void> start(int descriptor);
     /// Applies new clears to the messages so far.
     void apply(const std::vector<Gpu>& gpus, const std::vector<Clear>& clears);
     [[nodiscard]] const FaultLog& log() const { return log_; }
+    /// Returns why no messages are read; empty: they are.
+    [[nodiscard]] const std::string& blind() const { return blind_; }
 
   private:
     enum class Phase { Backlog, Live };
     void restore();
     bool read_batch(Phase phase);
     bool take(std::string_view record, Phase phase);
+    void go_blind(std::string why);
     void save();
 
     const base::Root& root_;
@@ -41,6 +45,7 @@ class FaultMonitor {
     int descriptor_ = -1;
     bool unsaved_ = false; ///< log_ has more than the file, apart from repeated errors
     FaultLog log_;
+    std::string blind_;
     std::string buffer_;
     host::Source source_;
 };

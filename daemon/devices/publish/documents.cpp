@@ -28,29 +28,43 @@ void add_state(Json& device, const Offer& offer, const std::map<std::string, std
                                                  : "waiting";
 }
 
+/// Why the health of devices without an entry in the answer is not known, and what to do. Empty: it is known.
+struct Unknown {
+    std::string why;
+    std::string next;
+};
+
+Unknown unknown_of(const std::optional<Answer>& answer) {
+    if (!answer)
+        return {"gpuhost-devices has not answered", "See why: systemctl status gpuhost-devices."};
+    if (answer->blind.empty())
+        return {};
+    return {"errors of the GPUs are not detected: " + answer->blind, std::string(blind_advice)};
+}
+
 /// Adds the member "health" to a device.
 void add_health(Json& device, const std::optional<Answer>& answer) {
     DeviceHealth healthy;
     healthy.uuid = base::string_or(device, "uuid", "");
     const DeviceHealth* found = answer ? find_health(answer->health, healthy.uuid) : nullptr;
     const DeviceHealth& health = found != nullptr ? *found : healthy;
-    device["health"] = {{"state", answer ? name_of(health.state) : "unknown"},
+    const Unknown unknown = unknown_of(answer);
+    const bool is_unknown = found == nullptr && !unknown.why.empty();
+    device["health"] = {{"state", is_unknown ? "unknown" : name_of(health.state)},
                         {"recovery", name_of(health.recovery)},
-                        {"reason", health.reason},
+                        {"reason", is_unknown ? unknown.why : health.reason},
                         {"xid", health.xid},
                         {"since_us", health.since_us},
-                        {"advice", advice(health)}};
+                        {"advice", is_unknown ? unknown.next : advice(health)}};
 }
 
 } // namespace
 
 Json list_gpus(const std::optional<Offer>& offer, const std::optional<Answer>& answer) {
     if (!offer)
-        return {{"resource", ""},
-                {"mig_strategy", "none"},
-                {"withdrawn", ""},
-                {"gpus", Json::array()},
-                {"resources", Json::array()}};
+        return {{"resource", ""},        {"mig_strategy", "none"},     {"withdrawn", ""},
+                {"gpus", Json::array()}, {"resources", Json::array()}, {"health_unknown", ""},
+                {"health_advice", ""}};
     std::map<std::string, Served> served;
     const std::optional<Answer> current = answer && answer->id == offer->id ? answer : std::nullopt;
     if (current)
@@ -77,11 +91,11 @@ Json list_gpus(const std::optional<Offer>& offer, const std::optional<Answer>& a
             add_health(instance, current);
         }
     }
-    return {{"resource", offer->resource},
-            {"mig_strategy", name_of(offer->mig)},
-            {"withdrawn", offer->withdrawn},
-            {"gpus", std::move(gpus)},
-            {"resources", std::move(resources)}};
+    const Unknown unknown = unknown_of(current);
+    return {{"resource", offer->resource},       {"mig_strategy", name_of(offer->mig)},
+            {"withdrawn", offer->withdrawn},     {"gpus", std::move(gpus)},
+            {"resources", std::move(resources)}, {"health_unknown", unknown.why},
+            {"health_advice", unknown.next}};
 }
 
 std::string find_device(const Json& gpus, std::string_view name) {

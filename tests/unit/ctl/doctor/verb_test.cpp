@@ -198,6 +198,12 @@ INSTANTIATE_TEST_SUITE_P(
                      {{"uuid", "GPU-1"}, {"state", "unhealthy"}, {"recovery", "reboot"}, {"reason", "Xid 79"}},
                      {{"uuid", "GPU-2"}, {"state", "noted"}, {"recovery", "none"}, {"reason", "Xid 13"}}};
              }},
+        Harm{"UndetectedErrors", "health", "warning",
+             "health is unknown: errors are not detected: the kernel's messages have ended",
+             [](auto& f) {
+                 f.host["components"]["devices"]["observed"]["answer"]["blind"] =
+                     "the kernel's messages have ended";
+             }},
         Harm{"UnconfiguredRuntime", "runtimes", "error", "containerd",
              [](auto& f) { f.runtimes["runtimes"][0]["ok"] = false; }},
         Harm{"RuntimesNotInspected", "runtimes", "warning", "have not been inspected yet",

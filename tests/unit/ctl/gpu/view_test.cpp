@@ -64,10 +64,35 @@ TEST(GpuView, WithdrawnAndLeftOutDevicesHaveReasons) {
     made.withdrawn = "the driver is being replaced";
     made.mig = MigStrategy::none;
     const std::string text = rendered(made, std::nullopt);
-    EXPECT_NE(text.find("1g.10gb                    not offered\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("1g.10gb                    unknown  not offered\n"), std::string::npos) << text;
     EXPECT_NE(text.find("withdrawn\nWithdrawn: the driver is being replaced\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("Health: gpuhost-devices has not answered. See why: systemctl status"),
+              std::string::npos)
+        << text;
     EXPECT_NE(text.find("nvidia.com/gpu: MIG is on for GPU-a"), std::string::npos) << text;
     EXPECT_EQ(render_gpus({}, devices::list_gpus(std::nullopt, std::nullopt)), "");
+}
+
+TEST(GpuView, UndetectedErrorsMakeHealthUnknown) {
+    Answer answer{
+        "7",
+        {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, true, ""}},
+        {{"GPU-b", devices::HealthState::unhealthy, devices::Recovery::none, "Xid 79: lost", 79, 1}},
+        "the standard input is not /dev/kmsg"};
+    const Json list = devices::list_gpus(offer(), answer);
+    EXPECT_EQ(list["gpus"][0]["health"]["state"], "unknown");
+    EXPECT_EQ(list["gpus"][0]["instances"][0]["health"]["state"], "unknown");
+    EXPECT_EQ(list["gpus"][1]["health"]["state"], "unhealthy") << "earlier faults stay known";
+    const std::string text = rendered(offer(), answer);
+    EXPECT_EQ(text.find(" ok "), std::string::npos) << text;
+    const std::string why =
+        "errors of the GPUs are not detected: the standard input is not /dev/kmsg. Restart the "
+        "service: systemctl restart gpuhost-devices.";
+    EXPECT_EQ(text.find(why), text.rfind(why)) << "once: " << text;
+    EXPECT_NE(text.find(why), std::string::npos) << text;
+    const std::string shown = render_gpu({}, list["gpus"][0], "");
+    EXPECT_NE(shown.find("Health: unknown\n"), std::string::npos) << shown;
+    EXPECT_NE(shown.find("systemctl restart gpuhost-devices"), std::string::npos) << shown;
 }
 
 /// Returns what serving_of() says after changes of a document in which all is well.
@@ -112,6 +137,10 @@ TEST(GpuView, StatusHasALineUnlessServeIsOff) {
     };
     EXPECT_EQ(line({{"serve", false}, {"exists", false}}), "");
     EXPECT_EQ(line({{"serve", true}, {"offer", nullptr}}), "Kubelet: gets no GPU: they are not offered\n");
+    const std::string blind = line({{"serve", true}, {"offer", nullptr}, {"answer", {{"blind", "the end"}}}});
+    EXPECT_NE(blind.find("GPUs: health is unknown: errors are not detected: the end\n"), std::string::npos)
+        << blind;
+    EXPECT_NE(blind.find("Hint: Restart the service"), std::string::npos) << blind;
 }
 
 } // namespace
