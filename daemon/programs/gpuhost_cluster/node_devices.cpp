@@ -65,6 +65,10 @@ cluster::Condition health_of(const Offer& offer, const DeviceFacts& facts) {
                  [&](const DeviceHealth& one) {
                      return one.state == HealthState::unhealthy && offered.count(one.uuid) != 0;
                  });
+    if (unhealthy.empty() && !answer->blind.empty())
+        return cluster::make_condition(cluster::gpus_healthy, "Unknown", "NotMonitored",
+                                       "errors of the GPUs are not detected: " + answer->blind + ". " +
+                                           std::string(devices::blind_advice));
     if (unhealthy.empty())
         return cluster::make_condition(cluster::gpus_healthy, "True", "Healthy",
                                        count == 1 ? "the device is healthy"
@@ -74,6 +78,8 @@ cluster::Condition health_of(const Offer& offer, const DeviceFacts& facts) {
                        (unhealthy.size() == 1 ? " is unhealthy: " : " are unhealthy: ");
     for (const DeviceHealth& one : unhealthy)
         text += (&one == &unhealthy.front() ? "" : "; ") + describe(one);
+    if (!answer->blind.empty())
+        text += "; the others are unknown, because errors are not detected: " + answer->blind;
     return cluster::make_condition(cluster::gpus_healthy, "False", reason_of(unhealthy), std::move(text));
 }
 

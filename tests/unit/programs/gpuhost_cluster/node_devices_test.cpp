@@ -109,6 +109,22 @@ TEST(NodeDevices, UnreadableAnswerIsNamed) {
                                   "can't read the answer of gpuhost-devices: key 'id': missing"}));
 }
 
+TEST(NodeDevices, UndetectedErrorsAreUnknownAndKeepTaint) {
+    DeviceFacts blind = facts();
+    blind.offer->taint_unhealthy = true;
+    blind.answer->blind = "the kernel's messages have ended";
+    const auto made = node_devices(blind, true);
+    EXPECT_EQ(made->health->status, "Unknown");
+    EXPECT_EQ(made->health->reason, "NotMonitored");
+    EXPECT_NE(made->health->message.find("the kernel's messages have ended. Restart the service"),
+              std::string::npos);
+    EXPECT_EQ(made->tainted, std::nullopt);
+    DeviceFacts both = unhealthy();
+    both.answer->blind = blind.answer->blind;
+    EXPECT_EQ(node_devices(both, true)->health->status, "False");
+    EXPECT_NE(node_devices(both, true)->health->message.find("the others are unknown"), std::string::npos);
+}
+
 TEST(NodeDevices, AbsentOfferRemovesAllOnceSettled) {
     EXPECT_FALSE(node_devices({}, false));
     const auto made = node_devices({}, true);
