@@ -344,6 +344,8 @@ def check_mig(t, host):
     install_nvml(host)
     whole = devices(host)
     add_instances(host, {(0, 1, 0): (12, 13), (0, 5, 0): (30, 31)})
+    write(host.path("/etc/gpuhost/gpuhostd.conf.d/mig.conf"), "[Devices]\nKeepMig=no\n")  # instances come and go here
+    host.ctl("reload", check=0)
     write(host.path("/stub-nvml"), "print hello\ndevices 2\nsplit 1\n"
           f"instance 1 0 1 0 0 {UUIDS[0]}\ninstance 1 3 5 0 0 {UUIDS[1]}\n")
     t.ok("MIG instances have changed" in status(host), "status reports new MIG instances", status(host))
