@@ -82,8 +82,7 @@ Json plain_scalar(const std::string& text) {
 class JsonBuilder final : public YAML::EventHandler {
   public:
     /// Adds the cost of the document to `spent`, and the line of each value to `lines`, unless it is null.
-    explicit JsonBuilder(std::size_t& spent, std::map<std::string, std::size_t, std::less<>>* lines = nullptr)
-        : spent_(spent), lines_(lines) {}
+    explicit JsonBuilder(std::size_t& spent, YamlLines* lines = nullptr) : spent_(spent), lines_(lines) {}
 
     [[nodiscard]] Json take() && { return std::move(document_); }
 
@@ -230,7 +229,7 @@ class JsonBuilder final : public YAML::EventHandler {
     }
 
     std::size_t& spent_; ///< cost of all values of the text, and of the copies in anchors_
-    std::map<std::string, std::size_t, std::less<>>* lines_;
+    YamlLines* lines_;
     Json document_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, Named> anchors_;
@@ -253,6 +252,19 @@ Result<T> with_parser(std::string_view text, std::string_view what, Read read) {
 }
 
 } // namespace
+
+std::string outer_path(const std::string& path) {
+    const std::size_t at = path.find_last_of(".[");
+    return path.substr(0, at == std::string::npos ? 0 : at);
+}
+
+std::size_t yaml_line(const YamlLines& lines, std::string path) {
+    for (; !path.empty(); path = outer_path(path))
+        if (const auto found = lines.find(path); found != lines.end())
+            return found->second;
+    const auto found = lines.find("");
+    return found == lines.end() ? 1 : found->second;
+}
 
 Result<Json> parse_yaml(std::string_view text, std::string_view what) {
     return with_parser<Json>(text, what, [](YAML::Parser& parser) {

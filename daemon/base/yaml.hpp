@@ -19,12 +19,19 @@ namespace gpuhost::base {
 /// counts.
 [[nodiscard]] Result<Json> parse_yaml(std::string_view text, std::string_view what);
 
+using YamlLines = std::map<std::string, std::size_t, std::less<>>;
+
 struct YamlDocument {
     Json value;
     /// Lines of the text, from 1, by path: "waves[0].size". The path "" is the line of the document. Paths of
     /// more than 256 bytes, and paths inside an alias, are missing.
-    std::map<std::string, std::size_t, std::less<>> lines;
+    YamlLines lines;
 };
+
+/// Returns the path of the value that contains the value at `path`.
+[[nodiscard]] std::string outer_path(const std::string& path);
+/// Returns the line of the value at `path`, or else of the nearest value that contains it.
+[[nodiscard]] std::size_t yaml_line(const YamlLines& lines, std::string path);
 
 /// Parses all documents of `text`, each like parse_yaml(), but with 2 MiB of values for all of them together.
 /// Omits empty documents.

@@ -23,22 +23,7 @@ using base::YamlDocument;
 
 namespace {
 
-using Lines = std::map<std::string, std::size_t, std::less<>>;
-
-/// Returns the path of the value that contains the value at `path`.
-std::string outer(const std::string& path) {
-    const std::size_t at = path.find_last_of(".[");
-    return path.substr(0, at == std::string::npos ? 0 : at);
-}
-
-/// Returns the line of the value at `path`, or else of the nearest value that contains it.
-std::size_t line_of(const Lines& lines, std::string path) {
-    for (; !path.empty(); path = outer(path))
-        if (const auto found = lines.find(path); found != lines.end())
-            return found->second;
-    const auto found = lines.find("");
-    return found == lines.end() ? 1 : found->second;
-}
+using Lines = base::YamlLines;
 
 /// Finds the values of one source in the file.
 struct Place {
@@ -56,7 +41,7 @@ struct Place {
                 problem.text.replace(0, end, problem.source);
                 return offset + *line;
             }
-        return offset + line_of(lines, prefix + problem.path);
+        return offset + base::yaml_line(lines, prefix + problem.path);
     }
 };
 
@@ -117,7 +102,7 @@ class File {
         const std::string kind = string_or(object, "kind", "");
         const Json& metadata = member(object, "metadata");
         const std::string name = kind + " " + string_or(metadata, "name", "");
-        const std::size_t line = line_of(lines, outer(above));
+        const std::size_t line = base::yaml_line(lines, base::outer_path(above));
         if (kind == "ConfigMap")
             add_config_map(object, lines, above, line);
         else if (kind == "ClusterPolicy")
@@ -143,12 +128,12 @@ class File {
             add_problem("ConfigMap gpuhost-policy: has no namespace: kubectl would create it in the current "
                         "one, and gpuhost-cluster reads only namespace gpuhost; add it, or name it with "
                         "kubectl --namespace",
-                        "metadata.namespace", line_of(lines, above + "metadata"));
+                        "metadata.namespace", base::yaml_line(lines, above + "metadata"));
         if (!texts_.config_map.is_null())
             return add_problem(name + ": is in the file twice", "", line);
         texts_.config_map = object;
         const std::string text = string_or(member(object, "data"), config_map_key, "");
-        const std::size_t header = line_of(lines, path);
+        const std::size_t header = base::yaml_line(lines, path);
         if (!is_literal(text_, header))
             return read(name, line, {lines, path + "."});
         const auto inner = base::parse_yaml_documents(text, "");
