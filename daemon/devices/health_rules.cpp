@@ -3,6 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/devices/sharing.hpp"
 
 #include <algorithm>
 
@@ -14,7 +15,7 @@ using base::Result;
 
 namespace {
 
-constexpr std::size_t longest_uuid = 63; ///< the kubelet refuses longer ids of devices
+constexpr std::size_t longest_uuid = 63 - longest_replica; ///< the kubelet refuses ids of more than 63
 
 std::vector<unsigned> numbers_of(const Json& value, std::string_view key) {
     std::vector<unsigned> numbers;

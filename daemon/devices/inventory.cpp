@@ -3,6 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/devices/sharing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::int64_t last_number = 0xffff; ///< upper limit of minors, indices and ids
-constexpr std::size_t longest_id = 63;       ///< of a device: the kubelet refuses longer ones
+constexpr std::int64_t last_number = 0xffff;             ///< upper limit of minors, indices and ids
+constexpr std::size_t longest_id = 63 - longest_replica; ///< of a device; the kubelet refuses more than 63
 
 /// Returns true if the text is safe as the name of a device that people and the kubelet use.
 bool is_uuid(const std::string& text, std::string_view prefix) {

@@ -52,4 +52,11 @@ void LabelGroup::set_number(std::size_t count, unsigned replicas, const char* st
     set("sharing-strategy", strategy);
 }
 
+void LabelGroup::set_devices(std::string product, std::size_t count, const Sharing& sharing,
+                             std::string_view resource) {
+    const unsigned replicas = replicas_of(sharing, resource);
+    set("product", std::move(product) + (replicas > 1 && !sharing.renamed ? "-SHARED" : ""));
+    set_number(count, replicas, replicas > 1 ? "time-slicing" : "none");
+}
+
 } // namespace gpuhost::devices

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "daemon/devices/sharing.hpp"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,6 +29,9 @@ class LabelGroup {
     void set(std::string_view name, std::uint64_t value) { set(name, std::to_string(value)); }
     /// Sets the number of devices, and of pods that share each; 0 replicas: they can't be shared.
     void set_number(std::size_t count, unsigned replicas, const char* strategy);
+    /// Sets the model and the number of devices, as `sharing` shares the kubelet's `resource`.
+    void set_devices(std::string product, std::size_t count, const Sharing& sharing,
+                     std::string_view resource);
 
   private:
     Labels& labels_;

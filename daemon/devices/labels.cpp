@@ -85,11 +85,11 @@ const Gpu* chief(const std::vector<Gpu>& gpus) {
 }
 
 /// Adds the labels of whole GPUs. If MIG is on for all GPUs of the model, they can't be shared: 0 replicas.
-void add_whole(const std::vector<Gpu>& gpus, const Gpu& first, LabelGroup& group) {
+void add_whole(const Offer& offer, const Gpu& first, LabelGroup& group) {
     std::size_t count = 0;
     const Gpu* shown = &first;
     bool is_split = true;
-    for (const Gpu& gpu : gpus) {
+    for (const Gpu& gpu : offer.gpus) {
         if (gpu.model != first.model)
             continue;
         ++count;
@@ -98,8 +98,12 @@ void add_whole(const std::vector<Gpu>& gpus, const Gpu& first, LabelGroup& group
             shown = &gpu;
         }
     }
-    group.set("product", sanitised(shown->model));
-    group.set_number(count, is_split ? 0 : 1, "none");
+    if (is_split) {
+        group.set("product", sanitised(shown->model));
+        group.set_number(count, 0, "none");
+    } else {
+        group.set_devices(sanitised(shown->model), count, offer.sharing, offer.resource);
+    }
     if (shown->memory_mib != 0)
         group.set("memory", shown->memory_mib);
     add_architecture(*shown, group);
@@ -136,7 +140,7 @@ Labels labels_of(const Offer& offer) {
     add_versions(offer.host, labels);
     LabelGroup group(labels, whole_gpus);
     group.set("machine", offer.host.machine.empty() ? "unknown" : sanitised(offer.host.machine));
-    add_whole(gpus, *first, group);
+    add_whole(offer, *first, group);
     group.set("mode", mode_of(gpus));
     if (const std::string fabric = fabric_of(gpus); !fabric.empty())
         group.set("clique", fabric);
@@ -150,9 +154,9 @@ Labels labels_of(const Offer& offer) {
         return labels;
     labels["nvidia.com/mig.strategy"] = std::string(name_of(offer.mig));
     if (offer.mig == MigStrategy::single)
-        add_single_labels(gpus, labels);
+        add_single_labels(offer, labels);
     else
-        add_mixed_labels(gpus, labels);
+        add_mixed_labels(offer, labels);
     return labels;
 }
 

@@ -16,8 +16,12 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/mig_labels.hpp \
     %D%/offer.cpp \
     %D%/offer.hpp \
+    %D%/prefer.cpp \
+    %D%/prefer.hpp \
     %D%/resources.cpp \
-    %D%/resources.hpp
+    %D%/resources.hpp \
+    %D%/sharing.cpp \
+    %D%/sharing.hpp
 include daemon/devices/health/local.mk
 include daemon/devices/mig/local.mk
 include daemon/devices/plugin/local.mk

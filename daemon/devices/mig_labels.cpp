@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/mig_labels.hpp"
 
+#include "daemon/devices/resources.hpp"
+
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace gpuhost::devices {
 
@@ -32,9 +35,11 @@ std::map<std::string, Part> parts_of(const std::vector<Gpu>& gpus) {
     return parts;
 }
 
-void add_part(const std::string& profile, const Part& part, LabelGroup& group) {
-    group.set("product", sanitised(part.gpu->model) + "-MIG-" + sanitised(profile));
-    group.set_number(part.count, 1, "none");
+/// `resource` is the kubelet's.
+void add_part(const Offer& offer, const std::string& resource, const std::string& profile, const Part& part,
+              LabelGroup& group) {
+    group.set_devices(sanitised(part.gpu->model) + "-MIG-" + sanitised(profile), part.count, offer.sharing,
+                      resource);
     const Attributes& attributes = part.instance->attributes;
     if (attributes.memory_mib == 0)
         return;
@@ -51,7 +56,8 @@ void add_part(const std::string& profile, const Part& part, LabelGroup& group) {
 
 } // namespace
 
-void add_single_labels(const std::vector<Gpu>& gpus, Labels& labels) {
+void add_single_labels(const Offer& offer, Labels& labels) {
+    const std::vector<Gpu>& gpus = offer.gpus;
     const auto is_split = [](const Gpu& gpu) { return gpu.split; };
     const auto first = std::find_if(gpus.begin(), gpus.end(), is_split);
     if (first == gpus.end())
@@ -62,17 +68,17 @@ void add_single_labels(const std::vector<Gpu>& gpus, Labels& labels) {
                        std::all_of(gpus.begin(), gpus.end(),
                                    [](const Gpu& gpu) { return gpu.split && !gpu.instances.empty(); });
     if (valid)
-        return add_part(parts.begin()->first, parts.begin()->second, group);
+        return add_part(offer, offer.resource, parts.begin()->first, parts.begin()->second, group);
     group.set("product", sanitised(first->model) + "-MIG-INVALID");
     group.set_number(0, 0, "");
     group.set("memory", 0);
 }
 
-void add_mixed_labels(const std::vector<Gpu>& gpus, Labels& labels) {
-    for (const auto& [profile, part] : parts_of(gpus))
+void add_mixed_labels(const Offer& offer, Labels& labels) {
+    for (const auto& [profile, part] : parts_of(offer.gpus))
         if (!profile.empty()) {
             LabelGroup group(labels, "nvidia.com/mig-" + profile);
-            add_part(profile, part, group);
+            add_part(offer, mig_resource(offer, profile), profile, part, group);
         }
 }
 

@@ -65,7 +65,8 @@ std::string to_text(const Offer& offer) {
                               {"health", to_json(offer.health)},
                               {"host", to_json(offer.host)},
                               {"labels", name_of(offer.labels)},
-                              {"taint_unhealthy", offer.taint_unhealthy}});
+                              {"taint_unhealthy", offer.taint_unhealthy},
+                              {"sharing", to_json(offer.sharing)}});
 }
 
 Result<Offer> parse_offer(std::string_view text) {
@@ -85,6 +86,7 @@ Result<Offer> parse_offer(std::string_view text) {
                           std::string(offer_path) + " has the unknown mig_strategy '" + strategy + "'");
     GPUHOST_TRY(gpus, gpus_from_json(base::member(document, "gpus")));
     GPUHOST_TRY(health, health_rules_from_json(base::member(document, "health")));
+    GPUHOST_TRY(sharing, sharing_from_json(base::member(document, "sharing")));
     return Offer{std::move(id),
                  std::move(resource),
                  *mig,
@@ -93,7 +95,8 @@ Result<Offer> parse_offer(std::string_view text) {
                  std::move(health),
                  host_facts_from_json(base::member(document, "host")),
                  label_mode(base::string_or(document, "labels", "")).value_or(LabelMode::no),
-                 base::bool_or(document, "taint_unhealthy", false)};
+                 base::bool_or(document, "taint_unhealthy", false),
+                 std::move(sharing)};
 }
 
 std::string to_text(const Answer& answer) {

@@ -5,7 +5,7 @@
 //
 //   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
 //            "withdrawn": "…", "gpus": to_json(gpus), "health": to_json(rules), "host": to_json(HostFacts),
-//            "labels": "node", "taint_unhealthy": false}
+//            "labels": "node", "taint_unhealthy": false, "sharing": to_json(Sharing)}
 //   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
 //            "error": ""}], "health": to_json(health), "blind": "…"}
 #pragma once
@@ -13,6 +13,7 @@
 #include "daemon/devices/device_health.hpp"
 #include "daemon/devices/health_rules.hpp"
 #include "daemon/devices/inventory.hpp"
+#include "daemon/devices/sharing.hpp"
 
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ struct Offer {
     HostFacts host{};
     LabelMode labels = LabelMode::no;
     bool taint_unhealthy = false; ///< gpuhost-cluster taints the Node while a device is unhealthy
+    Sharing sharing{};
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 

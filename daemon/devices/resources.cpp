@@ -3,19 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 namespace gpuhost::devices {
 
 namespace {
-
-/// Returns the name of the resource of a MIG profile. NVIDIA's device plugin writes "+" as "."; a resource's
-/// name can't contain it.
-std::string mig_resource(const Offer& offer, std::string profile) {
-    std::replace(profile.begin(), profile.end(), '+', '.');
-    return offer.resource.substr(0, offer.resource.find('/') + 1) + "mig-" + profile;
-}
 
 void add_instances(const Gpu& gpu, Resource& resource) {
     for (const Instance& instance : gpu.instances)
@@ -79,9 +71,8 @@ std::vector<Resource> mixed(const Offer& offer) {
     return list;
 }
 
-} // namespace
-
-std::vector<Resource> resources_of(const Offer& offer) {
+/// Returns the resources without a sharing.
+std::vector<Resource> plain(const Offer& offer) {
     if (offer.mig == MigStrategy::mixed)
         return mixed(offer);
     const auto split = [](const Gpu& gpu) { return gpu.split; };
@@ -90,40 +81,39 @@ std::vector<Resource> resources_of(const Offer& offer) {
     return {none(offer)};
 }
 
-std::vector<std::string> prefer(const Resource& resource, const std::set<std::string>& available,
-                                const std::set<std::string>& required, std::size_t count) {
-    std::vector<std::string> chosen;
-    std::map<std::optional<unsigned>, int> free; // available devices by NUMA node
-    std::map<std::optional<unsigned>, int> near; // chosen devices by NUMA node
-    std::map<std::string, int> free_of_gpu;
-    std::vector<const ResourceDevice*> rest;
-    for (const ResourceDevice& device : resource.devices) {
-        if (required.count(device.id) != 0 && chosen.size() < count) {
-            chosen.push_back(device.id);
-            ++near[device.numa];
-        } else if (available.count(device.id) != 0) {
-            rest.push_back(&device);
-            ++free[device.numa];
-            ++free_of_gpu[device.gpu];
+void share(Resource& resource, const Sharing& sharing) {
+    resource.replicas = replicas_of(sharing, resource.name);
+    if (resource.replicas == 1)
+        return;
+    resource.one_each = sharing.one_each;
+    resource.packed = sharing.packed;
+    if (sharing.renamed)
+        resource.name += shared_suffix;
+    std::vector<ResourceDevice> devices;
+    devices.reserve(resource.devices.size() * resource.replicas);
+    for (const ResourceDevice& device : resource.devices)
+        for (unsigned i = 0; i < resource.replicas; ++i) {
+            devices.push_back(device);
+            devices.back().id = replica_id(device.id, i);
         }
-    }
-    const auto cost = [&](const ResourceDevice* device) {
-        const int node = free[device->numa];
-        const bool too_small = node < static_cast<int>(count - chosen.size());
-        // The smallest node that has enough comes first, so that large requests find a whole node later.
-        return std::tuple(-near[device->numa], too_small, too_small ? -node : node, free_of_gpu[device->gpu]);
-    };
-    while (chosen.size() < count && !rest.empty()) {
-        const auto best = std::min_element(rest.begin(), rest.end(), [&](const auto* one, const auto* other) {
-            return cost(one) < cost(other);
-        });
-        chosen.push_back((*best)->id);
-        ++near[(*best)->numa];
-        --free[(*best)->numa];
-        --free_of_gpu[(*best)->gpu];
-        rest.erase(best);
-    }
-    return chosen;
+    resource.devices = std::move(devices);
+}
+
+} // namespace
+
+std::string mig_resource(const Offer& offer, std::string profile) {
+    // NVIDIA's device plugin writes "+" as ".", because a resource's name can't contain it.
+    std::replace(profile.begin(), profile.end(), '+', '.');
+    return offer.resource.substr(0, offer.resource.find('/') + 1) + "mig-" + profile;
+}
+
+std::vector<Resource> resources_of(const Offer& offer) {
+    std::vector<Resource> resources = plain(offer);
+    for (Resource& resource : resources)
+        share(resource, offer.sharing);
+    std::sort(resources.begin(), resources.end(),
+              [](const Resource& one, const Resource& other) { return one.name < other.name; });
+    return resources;
 }
 
 } // namespace gpuhost::devices

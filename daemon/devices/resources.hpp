@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the kubelet's resources from an offer, and chooses devices for a container.
+// Derives the kubelet's resources from an offer.
 #pragma once
 
 #include "daemon/devices/offer.hpp"
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace gpuhost::devices {
 
-/// A device of a resource. Its id is the UUID of a GPU or of a MIG instance, and the name of its CDI device.
+/// A device of a resource.
 struct ResourceDevice {
+    /// The UUID of a GPU or of a MIG instance, or replica_id(). device_of() is the name of the CDI device.
     std::string id;
     std::string gpu; ///< UUID of the GPU
     std::optional<unsigned> numa;
@@ -23,19 +23,18 @@ struct ResourceDevice {
 struct Resource {
     std::string name; ///< "nvidia.com/gpu", "nvidia.com/mig-1g.10gb"
     std::vector<ResourceDevice> devices;
-    std::string problem; ///< why devices are missing; empty: none
+    std::string problem;   ///< why devices are missing; empty: none
+    unsigned replicas = 1; ///< of each device; 1: they are not shared
+    bool one_each = false; ///< a container may have only one replica
+    bool packed = false;   ///< see Sharing::packed
     friend bool operator==(const Resource&, const Resource&) = default;
 };
+
+/// Returns the name of the resource of a MIG profile, before a renaming.
+[[nodiscard]] std::string mig_resource(const Offer& offer, std::string profile);
 
 /// Returns the resources of an offer, sorted by name. The resource of whole GPUs is always there, so that the
 /// kubelet reports 0 of it instead of a former number.
 [[nodiscard]] std::vector<Resource> resources_of(const Offer& offer);
-
-/// Returns `count` of the available devices for one container: those in `required`, then devices of the NUMA
-/// nodes where the container has the most, and GPUs that are in use already before unused ones. Returns
-/// fewer if there are not enough. Unknown ids are ignored.
-[[nodiscard]] std::vector<std::string> prefer(const Resource& resource,
-                                              const std::set<std::string>& available,
-                                              const std::set<std::string>& required, std::size_t count);
 
 } // namespace gpuhost::devices

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses offers to gpuhost-devices and its answers; derives the kubelet's resources and the Node's labels.
 #include "daemon/devices/labels.hpp"
+#include "daemon/devices/prefer.hpp"
 #include "daemon/devices/resources.hpp"
 #include "tests/fuzz/fuzz.hpp"
 

@@ -90,7 +90,8 @@ class Kubelet:
 
     def __init__(self, registration):
         information = dict(fields(Call(registration, "/pluginregistration.Registration/GetInfo").message()))
-        self.watch = Call(information[3].decode(), "/v1beta1.DevicePlugin/ListAndWatch")
+        self.endpoint = information[3].decode()
+        self.watch = Call(self.endpoint, "/v1beta1.DevicePlugin/ListAndWatch")
         self.devices = self.next()
 
     def next(self):
@@ -98,6 +99,15 @@ class Kubelet:
         listed = [dict(fields(device)) for number, device in fields(self.watch.message()) if number == 1]
         self.devices = {device[1].decode(): device[2].decode() for device in listed}
         return self.devices
+
+    def allocate(self, *ids):
+        """Returns the CDI devices that a container with these devices gets; None if the request is refused."""
+        def message(value):
+            return b"\x0a" + bytes([len(value)]) + value
+        answer = Call(self.endpoint, "/v1beta1.DevicePlugin/Allocate", message(b"".join(message(one.encode()) for one in ids))).message()
+        if answer is None:
+            return None
+        return [dict(fields(device))[1].decode() for _, container in fields(answer) for number, device in fields(container) if number == 5]
 
     def close(self):
         self.watch.sock.close()

@@ -33,7 +33,7 @@ class Host:
         self.root = os.path.join(self.scratch, "root")
         for directory in "/run/gpuhost/devices", "/run/gpuhost/gpu-faults", "/run/gpuhost-devices/registry":
             os.makedirs(self.root + directory)
-        self.offers, self.clears, self.sequence, self.process, self.log = 0, [], 100, None, ""
+        self.offers, self.clears, self.sequence, self.process, self.log, self.sharing = 0, [], 100, None, "", None
         self.ring = []
         self.offer()
 
@@ -43,7 +43,7 @@ class Host:
         rules = {"ignore_xids": [], "fatal_xids": [], "marks": [], "clears": self.clears} | health
         write(self.root + OFFER + ".new", json.dumps({
             "version": 1, "id": str(self.offers), "resource": "nvidia.com/gpu", "mig_strategy": "mixed", "withdrawn": "",
-            "gpus": GPUS, "health": rules}))
+            "gpus": GPUS, "health": rules, "sharing": self.sharing}))
         os.rename(self.root + OFFER + ".new", self.root + OFFER)
 
     def start(self):
@@ -192,6 +192,27 @@ def check_clear(t, host):
     host.kubelet.next()
 
 
+def check_shared(t, host):
+    host.sharing = {"resources": [{"name": "nvidia.com/gpu", "replicas": 2}], "renamed": False, "one_each": False, "packed": False}
+    host.offer()
+    t.equal(host.kubelet.next(), {f"{uuid}::{i}": "Healthy" for uuid in (A, B) for i in (0, 1)}, "a shared GPU is several devices")
+    t.equal(host.kubelet.allocate(f"{A}::0", f"{A}::1", f"{B}::1"), [f"nvidia.com/gpu={A}", f"nvidia.com/gpu={B}"], "a container gets each GPU once")
+    host.say(xid(119, "PCI:0000:02:00"))
+    t.equal({one: health for one, health in host.kubelet.next().items() if health != "Healthy"},
+            {f"{B}::{i}": "Unhealthy" for i in (0, 1)}, "all replicas of a GPU are unhealthy")
+    t.equal(host.kubelet.allocate(f"{B}::0"), None, "an unhealthy replica is refused")
+    host.clear(B)
+    host.kubelet.next()
+    host.sharing["one_each"] = True
+    host.offer()
+    wait(lambda: host.answer()["id"] == str(host.offers))
+    t.equal((host.kubelet.allocate(f"{A}::0", f"{B}::0"), host.kubelet.allocate(f"{A}::1")), (None, [f"nvidia.com/gpu={A}"]),
+            "failRequestsGreaterThanOne allows one")
+    host.sharing = None
+    host.offer()
+    t.equal(host.kubelet.next(), {A: "Healthy", B: "Healthy"}, "a GPU that is no longer shared is one device")
+
+
 def check_mig(t, host):
     mig = Kubelet(host.root + "/run/gpuhost-devices/registry/nvidia.com_mig-1g.10gb.sock")
     host.say(xid(109, "PCI:0000:03:00 GPU-I:05 GPU-CI:00"))
@@ -268,7 +289,7 @@ t = tap.Tap()
 host = Host()
 try:
     host.start()
-    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_mig, check_hostile, check_idle, check_terminal, check_messages_end):
+    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_shared, check_mig, check_hostile, check_idle, check_terminal, check_messages_end):
         check(t, host)
 finally:
     shutil.rmtree(host.scratch)

@@ -133,7 +133,7 @@ std::vector<DeviceHealth> evaluate_health(const FaultLog& log, const Offer& offe
 
 void add_health(Resource& resource, const std::vector<DeviceHealth>& health) {
     for (ResourceDevice& device : resource.devices) {
-        const DeviceHealth* found = find_health(health, device.id);
+        const DeviceHealth* found = find_health(health, device_of(device.id));
         device.unhealthy =
             found != nullptr && found->state == HealthState::unhealthy ? found->reason : std::string();
     }

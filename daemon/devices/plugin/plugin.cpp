@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/devices/prefer.hpp"
 #include "daemon/rpc/kubelet/codec.hpp"
 #include "daemon/rpc/server.hpp"
 
@@ -10,6 +11,8 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -203,7 +206,14 @@ Result<v1beta1::AllocateResponse> Plugin::State::allocate(const v1beta1::Allocat
         return base::fail(Errc::Busy, withdrawn);
     v1beta1::AllocateResponse response;
     for (const auto& container : request.container_requests()) {
+        if (container.devices_ids_size() > 1 && resource.one_each) // the words of NVIDIA's device plugin
+            return base::fail(
+                Errc::InvalidArgument,
+                "invalid allocation request for \"" + resource.name +
+                    "\": invalid request: maximum request size for shared resources is 1; found " +
+                    std::to_string(container.devices_ids_size()));
         auto* made = response.add_container_responses();
+        std::set<std::string_view> given; // replicas of one device are one device for the container
         for (const auto& id : container.devices_ids()) {
             const auto device = std::find_if(resource.devices.begin(), resource.devices.end(),
                                              [&id](const ResourceDevice& one) { return one.id == id; });
@@ -211,7 +221,8 @@ Result<v1beta1::AllocateResponse> Plugin::State::allocate(const v1beta1::Allocat
                 return base::fail(Errc::NotFound, "this host has no device " + id);
             if (!device->unhealthy.empty())
                 return base::fail(Errc::Busy, id + " is unhealthy: " + device->unhealthy);
-            made->add_cdi_devices()->set_name("nvidia.com/gpu=" + id);
+            if (const std::string_view uuid = device_of(id); given.insert(uuid).second)
+                made->add_cdi_devices()->set_name("nvidia.com/gpu=" + std::string(uuid));
         }
     }
     return response;

@@ -23,7 +23,7 @@ std::set<std::string> offered_by(const Offer& offer) {
     std::set<std::string> uuids;
     for (const devices::Resource& resource : devices::resources_of(offer))
         for (const devices::ResourceDevice& device : resource.devices)
-            uuids.insert(device.id);
+            uuids.emplace(devices::device_of(device.id)); // replicas are one device
     return uuids;
 }
 

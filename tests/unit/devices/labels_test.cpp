@@ -293,5 +293,33 @@ TEST(Labels, UnknownFactsHaveNoLabels) {
     EXPECT_EQ(value(offer(MigStrategy::none, {gpu(h100)}, {"next", 0, ""}), "cuda.driver.major"), "no label");
 }
 
+TEST(Labels, SharedGpusHaveReplicasAndASuffix) {
+    Offer whole = offer(MigStrategy::none, eight(h200));
+    whole.sharing = {{{"site.example/gpu", 4}}};
+    EXPECT_EQ(value(whole, "gpu.count"), "8");
+    EXPECT_EQ(value(whole, "gpu.replicas"), "4");
+    EXPECT_EQ(value(whole, "gpu.sharing-strategy"), "time-slicing");
+    EXPECT_EQ(value(whole, "gpu.product"), "NVIDIA-H200-141GB-HBM3e-SHARED");
+    EXPECT_EQ(value(whole, "mps.capable"), "false");
+    whole.sharing.renamed = true;
+    EXPECT_EQ(value(whole, "gpu.product"), "NVIDIA-H200-141GB-HBM3e");
+    EXPECT_EQ(value(whole, "gpu.replicas"), "4");
+}
+
+TEST(Labels, SharedInstancesHaveReplicasOfTheirProfile) {
+    Offer mixed = offer(MigStrategy::mixed, {gpu(h100), split(h100, {h100_3g, h100_1g})});
+    mixed.sharing = {{{"site.example/mig-1g.10gb.me", 3}}};
+    EXPECT_EQ(value(mixed, "gpu.replicas"), "1");
+    EXPECT_EQ(value(mixed, "mig-3g.40gb.sharing-strategy"), "none");
+    EXPECT_EQ(value(mixed, "mig-1g.10gb.me.replicas"), "3");
+    EXPECT_EQ(value(mixed, "mig-1g.10gb.me.product"), "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb.me-SHARED");
+    Offer single = offer(MigStrategy::single, {split(a100, {a100_1g})});
+    single.sharing = {{{"site.example/gpu", 2}}};
+    EXPECT_EQ(value(single, "gpu.product"), "Mock-NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED");
+    single.mig = MigStrategy::none;
+    EXPECT_EQ(value(single, "gpu.product"), "Mock-NVIDIA-A100-SXM4-40GB") << "GPUs with MIG can't be shared";
+    EXPECT_EQ(value(single, "gpu.replicas"), "0");
+}
+
 } // namespace
 } // namespace gpuhost::devices

@@ -25,7 +25,9 @@ Offer example() {
     unknown.uuid = "GPU-2";
     unknown.address = "0000:07:00.0";
     unknown.problem = "nvmlDeviceGetName: Unknown Error";
-    return {"1", "nvidia.com/gpu", MigStrategy::mixed, "the driver is being replaced", {split, unknown}};
+    Offer made{"1", "nvidia.com/gpu", MigStrategy::mixed, "the driver is being replaced", {split, unknown}};
+    made.sharing = {{{"nvidia.com/gpu", 4}}, true, true, true};
+    return made;
 }
 
 /// Parses the example with one change: `path` is a JSON pointer.
@@ -49,22 +51,26 @@ TEST(Offer, OtherVersionIsUnsupported) {
 }
 
 TEST(Offer, RefusesInvalidValues) {
-    for (const auto& [path, value] :
-         std::initializer_list<std::pair<const char*, Json>>{{"/id", 1},
-                                                             {"/resource", nullptr},
-                                                             {"/mig_strategy", "all"},
-                                                             {"/gpus", nullptr},
-                                                             {"/gpus/0/uuid", "MIG-1"},
-                                                             {"/gpus/0/uuid", "GPU-"},
-                                                             {"/gpus/0/uuid", "GPU-a/b"},
-                                                             {"/gpus/0/uuid", "GPU-" + std::string(60, 'a')},
-                                                             {"/gpus/0/address", 6},
-                                                             {"/gpus/0/minor", -1},
-                                                             {"/gpus/0/minor", 65536},
-                                                             {"/gpus/0/numa", "0"},
-                                                             {"/gpus/0/instances/0/uuid", "GPU-3"},
-                                                             {"/gpus/0/instances/0/index", -1},
-                                                             {"/gpus/0/instances/0/gpu_instance", "7"}}) {
+    for (const auto& [path, value] : std::initializer_list<std::pair<const char*, Json>>{
+             {"/id", 1},
+             {"/resource", nullptr},
+             {"/mig_strategy", "all"},
+             {"/gpus", nullptr},
+             {"/gpus/0/uuid", "MIG-1"},
+             {"/gpus/0/uuid", "GPU-"},
+             {"/gpus/0/uuid", "GPU-a/b"},
+             {"/gpus/0/uuid", "GPU-" + std::string(60, 'a')},
+             {"/sharing/resources/0/name", 1},
+             {"/sharing/resources/0/replicas", 1},
+             {"/sharing/resources/0/replicas", 257},
+             {"/sharing/resources/1", {{"name", "nvidia.com/gpu"}, {"replicas", 2}}},
+             {"/gpus/0/address", 6},
+             {"/gpus/0/minor", -1},
+             {"/gpus/0/minor", 65536},
+             {"/gpus/0/numa", "0"},
+             {"/gpus/0/instances/0/uuid", "GPU-3"},
+             {"/gpus/0/instances/0/index", -1},
+             {"/gpus/0/instances/0/gpu_instance", "7"}}) {
         const auto parsed = changed(path, value);
         ASSERT_FALSE(parsed) << path << ": " << value;
         EXPECT_EQ(parsed.error().code, Errc::BadContent) << path;

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <kubelet/deviceplugin.pb.h>
@@ -48,9 +50,11 @@ class PluginTest : public testing::Test {
                                                     pluginregistration::InfoRequest());
     }
 
-    Result<v1beta1::AllocateResponse> allocate(const std::string& id) {
+    Result<v1beta1::AllocateResponse> allocate(const std::vector<std::string>& ids) {
         v1beta1::AllocateRequest request;
-        request.add_container_requests()->add_devices_ids(id);
+        auto* container = request.add_container_requests();
+        for (const std::string& id : ids)
+            container->add_devices_ids(id);
         return call<v1beta1::AllocateResponse>(information()->endpoint(), "/v1beta1.DevicePlugin/Allocate",
                                                request);
     }
@@ -69,6 +73,11 @@ class PluginTest : public testing::Test {
     std::string registration = directory.path("registry/nvidia.com_gpu.sock");
     host::Event event = *host::Event::create();
     Resource two{"nvidia.com/gpu", {{"GPU-1", "GPU-1", 0, ""}, {"GPU-2", "GPU-2", 1, ""}}, ""};
+    Resource shared{
+        "nvidia.com/gpu",
+        {{"GPU-1::0", "GPU-1", 0, ""}, {"GPU-1::1", "GPU-1", 0, ""}, {"GPU-2::0", "GPU-2", 1, ""}},
+        "",
+        2};
     int changes = 0;
     std::string failure;
     std::optional<Plugin> plugin;
@@ -94,8 +103,8 @@ TEST_F(PluginTest, UnhealthyDeviceIsListedAndRefused) {
     EXPECT_EQ(list->devices(0).health(), "Healthy");
     EXPECT_EQ(list->devices(1).health(), "Unhealthy");
     plugin->offer(one, "");
-    EXPECT_TRUE(allocate("GPU-1"));
-    const auto refused = allocate("GPU-2");
+    EXPECT_TRUE(allocate({"GPU-1"}));
+    const auto refused = allocate({"GPU-2"});
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("Xid 79"), std::string::npos) << refused.error().message;
 }
@@ -111,21 +120,45 @@ TEST_F(PluginTest, RegistrationNamesTheServingSocket) {
 }
 
 TEST_F(PluginTest, AllocationNamesTheCdiDevice) {
-    const auto answer = allocate("GPU-2");
+    const auto answer = allocate({"GPU-2"});
     ASSERT_TRUE(answer) << answer.error().message;
     ASSERT_EQ(answer->container_responses(0).cdi_devices_size(), 1);
     EXPECT_EQ(answer->container_responses(0).cdi_devices(0).name(), "nvidia.com/gpu=GPU-2");
 }
 
+TEST_F(PluginTest, ReplicasOfOneGpuAreOneCdiDevice) {
+    plugin->offer(shared, "");
+    EXPECT_EQ(plugin->served().devices, 3U);
+    const auto answer = allocate({"GPU-1::1", "GPU-1::0", "GPU-2::0"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_EQ(answer->container_responses(0).cdi_devices_size(), 2);
+    EXPECT_EQ(answer->container_responses(0).cdi_devices(0).name(), "nvidia.com/gpu=GPU-1");
+    EXPECT_EQ(answer->container_responses(0).cdi_devices(1).name(), "nvidia.com/gpu=GPU-2");
+    EXPECT_FALSE(allocate({"GPU-1"}));
+}
+
+TEST_F(PluginTest, OneEachRefusesARequestOfTwo) {
+    shared.one_each = true;
+    plugin->offer(shared, "");
+    EXPECT_TRUE(allocate({"GPU-1::1"}));
+    const auto refused = allocate({"GPU-1::0", "GPU-2::0"});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(
+        refused.error().message.find("invalid allocation request for \"nvidia.com/gpu\": invalid request: "
+                                     "maximum request size for shared resources is 1; found 2"),
+        std::string::npos)
+        << refused.error().message;
+}
+
 TEST_F(PluginTest, AllocationRefusesUnknownDevices) {
-    const auto answer = allocate("GPU-3");
+    const auto answer = allocate({"GPU-3"});
     ASSERT_FALSE(answer);
     EXPECT_NE(answer.error().message.find("GPU-3"), std::string::npos);
 }
 
 TEST_F(PluginTest, AllocationSaysWhyDevicesAreWithdrawn) {
     plugin->offer(two, "the driver is being replaced");
-    const auto answer = allocate("GPU-1");
+    const auto answer = allocate({"GPU-1"});
     ASSERT_FALSE(answer);
     EXPECT_NE(answer.error().message.find("the driver is being replaced"), std::string::npos);
 }

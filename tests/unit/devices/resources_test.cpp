@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/prefer.hpp"
 #include "daemon/devices/resources.hpp"
 
 #include <gtest/gtest.h>
@@ -119,6 +120,60 @@ TEST(Prefer, TakesInstancesOfAUsedGpu) {
     Resource resource{
         "nvidia.com/mig-1g.10gb", {{"a0", "a", 0}, {"a1", "a", 0}, {"b0", "b", 0}, {"b1", "b", 0}}, ""};
     EXPECT_EQ(prefer(resource, {"a0", "a1", "b1"}, {}, 1), Ids{"b1"});
+}
+
+/// Returns the resources of two GPUs and a MIG instance.
+std::vector<Resource> shared(Sharing sharing) {
+    Offer offer{
+        "", "nvidia.com/gpu", MigStrategy::mixed, "", {gpu("1", 0), gpu("2", 1), split("3", {"1g.10gb"})}};
+    offer.sharing = std::move(sharing);
+    return resources_of(offer);
+}
+
+TEST(SharedResources, EachDeviceHasReplicas) {
+    const auto list = shared({{{"nvidia.com/gpu", 2}}});
+    ASSERT_EQ(list.size(), 2U);
+    EXPECT_EQ(ids(list[0]), (Ids{"GPU-1::0", "GPU-1::1", "GPU-2::0", "GPU-2::1"}));
+    EXPECT_EQ(list[0].devices[3].gpu, "GPU-2");
+    EXPECT_EQ(list[0].devices[3].numa, 1U);
+    EXPECT_EQ(list[0].replicas, 2U);
+    EXPECT_EQ(ids(list[1]), Ids{"MIG-30"}) << "not named in the sharing";
+    EXPECT_EQ(device_of("GPU-2::1"), "GPU-2");
+    EXPECT_EQ(device_of("GPU-2"), "GPU-2");
+}
+
+TEST(SharedResources, RenamedOnesReplaceTheirNames) {
+    const auto list = shared({{{"nvidia.com/mig-1g.10gb", 3}, {"nvidia.com/mig-2g.20gb", 2}}, true, true});
+    ASSERT_EQ(list.size(), 2U);
+    EXPECT_EQ(list[0].name, "nvidia.com/gpu");
+    EXPECT_EQ(list[0].replicas, 1U);
+    EXPECT_FALSE(list[0].one_each);
+    EXPECT_EQ(list[1].name, "nvidia.com/mig-1g.10gb.shared");
+    EXPECT_EQ(ids(list[1]), (Ids{"MIG-30::0", "MIG-30::1", "MIG-30::2"}));
+    EXPECT_TRUE(list[1].one_each);
+}
+
+TEST(PreferReplicas, TakesTheDeviceThatTheFewestHave) {
+    const Resource resource = shared({{{"nvidia.com/gpu", 3}}})[0];
+    EXPECT_EQ(prefer(resource, {"GPU-1::1", "GPU-1::2", "GPU-2::0", "GPU-2::1", "GPU-2::2"}, {}, 1),
+              Ids{"GPU-2::0"});
+    EXPECT_EQ(prefer(resource, {"GPU-1::0", "GPU-1::1", "GPU-1::2", "GPU-2::2"}, {}, 2),
+              (Ids{"GPU-1::0", "GPU-1::1"}));
+}
+
+TEST(PreferReplicas, SpreadsOneContainerOverDevices) {
+    const Resource resource = shared({{{"nvidia.com/gpu", 2}}})[0];
+    const std::set<std::string> all{"GPU-1::0", "GPU-1::1", "GPU-2::0", "GPU-2::1"};
+    EXPECT_EQ(prefer(resource, all, {}, 2), (Ids{"GPU-1::0", "GPU-2::0"}));
+    EXPECT_EQ(prefer(resource, all, {"GPU-1::1"}, 2), (Ids{"GPU-1::1", "GPU-2::0"}));
+    EXPECT_EQ(prefer(resource, all, {}, 9).size(), 4U);
+    EXPECT_TRUE(prefer(resource, all, {}, 0).empty());
+}
+
+TEST(PreferReplicas, PackedFillsAUsedDevice) {
+    const Resource resource = shared({{{"nvidia.com/gpu", 3}}, false, false, true})[0];
+    EXPECT_EQ(prefer(resource, {"GPU-1::0", "GPU-1::1", "GPU-1::2", "GPU-2::1", "GPU-2::2"}, {}, 3),
+              (Ids{"GPU-2::1", "GPU-2::2", "GPU-1::0"}));
 }
 
 } // namespace

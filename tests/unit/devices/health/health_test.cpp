@@ -281,6 +281,19 @@ TEST_F(HealthTest, OnlyUnhealthyDevicesAreKeptFromPods) {
     }
 }
 
+TEST_F(HealthTest, AllReplicasOfAnUnhealthyGpuAreUnhealthy) {
+    offer.sharing = {{{"nvidia.com/gpu", 2}, {"nvidia.com/mig-1g.10gb", 2}}};
+    see_xid(79, "PCI:0000:02:00");
+    std::vector<std::string> unhealthy;
+    for (Resource resource : resources_of(offer)) {
+        add_health(resource, evaluate_health(log, offer));
+        for (const ResourceDevice& device : resource.devices)
+            if (!device.unhealthy.empty())
+                unhealthy.push_back(device.id);
+    }
+    EXPECT_EQ(unhealthy, (std::vector<std::string>{"MIG-5::0", "MIG-5::1", "MIG-6::0", "MIG-6::1"}));
+}
+
 TEST_F(HealthTest, SavedLogIsTheSame) {
     see_xid(79, "PCI:0000:02:00 GPU-I:05");
     see_xid(145);

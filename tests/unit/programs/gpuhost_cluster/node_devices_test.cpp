@@ -47,6 +47,13 @@ TEST(NodeDevices, OfferGivesLabelsAndHealth) {
     EXPECT_EQ(made->tainted, false);
 }
 
+TEST(NodeDevices, ReplicasOfAGpuCountOnce) {
+    DeviceFacts shared = unhealthy();
+    shared.offer->sharing = {{{shared.offer->resource, 4}}};
+    EXPECT_EQ(node_devices(shared, true)->health->message,
+              "1 of 2 devices is unhealthy: GPU-2: Xid 79 (needs a reboot)");
+}
+
 TEST(NodeDevices, UnhealthyDeviceIsNamed) {
     const auto made = node_devices(unhealthy(), true);
     EXPECT_EQ(*made->health,
