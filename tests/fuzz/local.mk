@@ -29,6 +29,7 @@ fuzz_programs = \
     %D%/fuzz-node \
     %D%/fuzz-oci \
     %D%/fuzz-offer \
+    %D%/fuzz-plugin_config \
     %D%/fuzz-procfs \
     %D%/fuzz-redact \
     %D%/fuzz-registry \
@@ -196,6 +197,11 @@ $(%C%_fuzz_kubelet_OBJECTS): | $(kubelet_headers)
 %C%_fuzz_modprobe_LDFLAGS = $(fuzz_flags)
 %C%_fuzz_modprobe_LDADD = $(fuzz_main) $(ctl_libs)
 %C%_fuzz_modprobe_SOURCES = %D%/modprobe.cpp
+
+%C%_fuzz_plugin_config_CPPFLAGS = $(fuzz_cppflags)
+%C%_fuzz_plugin_config_LDFLAGS = $(fuzz_flags)
+%C%_fuzz_plugin_config_LDADD = $(fuzz_main) $(devices_libs)
+%C%_fuzz_plugin_config_SOURCES = %D%/plugin_config.cpp
 
 %C%_fuzz_procfs_CPPFLAGS = $(fuzz_cppflags)
 %C%_fuzz_procfs_LDFLAGS = $(fuzz_flags)
@@ -408,6 +414,11 @@ fuzz_corpus = \
     %D%/corpus/offer/mixed \
     %D%/corpus/offer/single \
     %D%/corpus/offer/twice \
+    %D%/corpus/plugin_config/broken.yaml \
+    %D%/corpus/plugin_config/everything.yaml \
+    %D%/corpus/plugin_config/mistakes.yaml \
+    %D%/corpus/plugin_config/mps.yaml \
+    %D%/corpus/plugin_config/plain.json \
     %D%/corpus/procfs/cgroup-old \
     %D%/corpus/procfs/cgroup-pod \
     %D%/corpus/procfs/devices \

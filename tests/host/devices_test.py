@@ -137,6 +137,52 @@ def check_clear(t, host):
     server.close()
 
 
+def check_sharing(t, host):
+    file, devices = "/etc/gpuhost/device-plugin.yaml", "[Devices]\nServe=plugin\nConfigFile=/etc/gpuhost/device-plugin.yaml\n"
+    gpu = {"name": "gpu", "replicas": 4}
+
+    def configuration(**slicing):
+        write(host.path(file), json.dumps({"version": "v1", "sharing": {"timeSlicing": {"resources": [gpu], **slicing}}}, indent=1))
+
+    configuration(failRequestsGreaterThanOne=True)
+    configure(host, devices)
+    run = host.ctl("apply")
+    shared = offer(host)["sharing"]
+    t.equal((run.returncode, shared), (0, {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}], "renamed": False, "one_each": True, "packed": False}),
+            "apply shares the GPUs")
+    t.equal((host.plan()["steps"], host.ctl("config", "check", "--root", host.root).returncode), ([], 0), "the plan is empty after the sharing")
+    listed = host.json("gpu", "list", "--root", host.root)
+    t.equal([(one["replicas"], one["resource"]) for one in listed["gpus"]] + [listed["resources"][0]["devices"]],
+            [(4, "nvidia.com/gpu"), (4, "nvidia.com/gpu"), 8], "each GPU is four devices")
+    for verb in ("list",), ("show", "0"):
+        text = host.ctl("gpu", *verb, "--root", host.root).stdout
+        t.ok("4 of nvidia.com/gpu" in text, f"gpu {verb[0]} shows the replicas", text)
+    for text, why in ('version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - name: gpu\n      replicas: 1\n', ":6: sharing.timeSlicing.resources[0].replicas must"), \
+            ('sharing:\n  mps: {resources: [{name: gpu, replicas: 2}]}\n', ":2: sharing.mps is not supported"), \
+            ('sharing:\n  mps: [\n', ":"), ('flags:\n  migStrategy: mixed\n', ":2: flags.migStrategy"):
+        write(host.path(file), text)
+        run = host.ctl("config", "check", "--root", host.root)
+        t.ok(run.returncode == 9 and file + why in run.stdout, f"config check refuses {text.split()[-1]}", run.returncode, run.stdout)
+    run = host.ctl("apply")
+    status = host.ctl("status").stdout
+    t.ok(run.returncode == 15 and "flags.migStrategy" in run.stdout + run.stderr and "flags.migStrategy" in status and offer(host)["sharing"] == shared,
+         "a refused file changes nothing", run.returncode, run.stdout, run.stderr, status)
+    t.equal(host.ctl("apply").returncode, 9, "a file that was refused is not tried again")
+    run = host.ctl("driver", "swap", NEW)
+    t.ok(run.returncode == 0 and (offer(host)["withdrawn"], offer(host)["sharing"]) == ("", shared), "a swap keeps the sharing", run.stderr, offer(host))
+    configuration(renameByDefault=True)
+    gpu["devices"] = 1
+    t.equal(host.ctl("apply").returncode, 0, "apply reads the repaired file")
+    t.equal([one["name"] for one in host.json("gpu", "list", "--root", host.root)["resources"]], ["nvidia.com/gpu.shared"], "the resource is renamed")
+    configuration()
+    run = host.ctl("config", "check", "--root", host.root)
+    t.ok(run.returncode == 9 and "devices has no effect" in run.stdout and host.ctl("apply").returncode == 0 and not offer(host)["sharing"]["renamed"],
+         "a field without effect is named", run.stdout)
+    configure(host, "[Devices]\nServe=plugin\n")
+    t.ok(host.ctl("apply").returncode == 0 and not offer(host)["sharing"]["resources"], "without ConfigFile= nothing is shared", offer(host))
+    t.equal(host.ctl("driver", "swap", OLD).returncode, 0, "the previous driver is loaded again")
+
+
 def check_swap(t, host):
     server = Server(host)
     seen = {}
@@ -242,4 +288,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_mark, check_swap, check_clear, check_fabric, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_mark, check_swap, check_clear, check_fabric, check_mig, check_off, make=prepare_with_nvml)

@@ -8,6 +8,7 @@
 #include "daemon/ctl/config/files.hpp"
 #include "daemon/ctl/config/verbs.hpp"
 #include "daemon/ctl/config/view.hpp"
+#include "daemon/devices/publish/config_file.hpp"
 #include "daemon/settings/all_settings.hpp"
 
 #include <array>
@@ -45,7 +46,12 @@ Result<int> run(Session& session) {
     const Arguments& given = session.arguments();
     const bool is_host = given.words().empty();
     GPUHOST_TRY(files, is_host ? files_of_host(given) : one_file(given));
-    const core::LoadedSettings loaded = core::load_settings(files, setting_keys());
+    core::LoadedSettings loaded = core::load_settings(files, setting_keys());
+    if (is_host) {
+        GPUHOST_TRY(root, given_root(given));
+        for (core::SettingsProblem& problem : devices::config_file_problems(root, loaded.settings))
+            loaded.problems.push_back(std::move(problem));
+    }
     if (session.wants_json())
         session.print_json(check_json(files, loaded.problems));
     else

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# may include: daemon/base daemon/core daemon/ctl/cli daemon/settings
+# may include: daemon/base daemon/core daemon/ctl/cli daemon/devices/publish daemon/settings
 daemon_ctl_libctl_a_SOURCES += \
     %D%/cat.cpp \
     %D%/check.cpp \

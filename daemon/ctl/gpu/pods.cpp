@@ -4,6 +4,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
+#include "daemon/devices/sharing.hpp"
 #include "daemon/rpc/kubelet/pods.hpp"
 
 #include <chrono>
@@ -40,7 +41,7 @@ void add(Json& device, const Pods& pods) {
         return;
     const std::string uuid = base::string_or(device, "uuid", "");
     for (const rpc::PodDevice& one : *pods)
-        if (one.device == uuid)
+        if (devices::device_of(one.device) == uuid)
             device["pods"].push_back(
                 {{"namespace", one.space}, {"pod", one.pod}, {"container", one.container}});
 }

@@ -15,7 +15,9 @@ namespace {
 
 Table::Cell state_of(const Json& device) {
     const std::string state = text_of(device, "state");
-    const std::string resource = text_of(device, "resource");
+    const std::uint64_t replicas = number_of(device, "replicas");
+    const std::string resource =
+        (replicas > 1 ? std::to_string(replicas) + " of " : "") + text_of(device, "resource");
     if (state == "connected")
         return {resource, Style::Good};
     if (state == "waiting")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/publish/component.hpp"
 
+#include "daemon/devices/publish/config_file.hpp"
 #include "daemon/devices/publish/mark_steps.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
 #include "daemon/devices/publish/state.hpp"
@@ -31,6 +32,10 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     if (settings.serve && !settings.mistake.empty()) {
         plan.undecided = core::Problem{base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake,
                                        "Correct it in gpuhostd.conf, then: gpuhostctl reload."};
+        return plan;
+    }
+    if (std::string why = base::string_or(observed, "mistake", ""); !why.empty()) {
+        plan.undecided = core::Problem{base::Errc::BadContent, std::move(why), config_hint};
         return plan;
     }
     // If the plan changes the driver, the steps from devices_steps_around() write the offer.

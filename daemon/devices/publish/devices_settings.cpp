@@ -39,25 +39,18 @@ bool is_domain(std::string_view text) {
                        [](const std::string& one) { return is_label(one, "-"); });
 }
 
-/// Kubernetes' rules for the names of extended resources.
-std::string resource_mistake(std::string_view value) {
-    const auto slash = value.find('/');
-    const std::string_view domain = value.substr(0, slash);
-    if (slash == std::string_view::npos || !is_domain(domain) || value.size() - slash - 1 > longest_name ||
-        !is_label(value.substr(slash + 1), "-_."))
-        return "is not a resource name of the form DOMAIN/NAME";
-    if (domain == "kubernetes.io" || base::ends_with(domain, ".kubernetes.io") ||
-        base::starts_with(domain, "requests."))
-        return "is reserved for Kubernetes";
-    return "";
-}
-
-std::string root_mistake(std::string_view value) {
+std::string path_mistake(std::string_view value) {
     const auto parts = base::split(value, '/');
     if (!base::starts_with(value, "/") || value.size() < 2 || base::ends_with(value, "/") ||
         std::any_of(parts.begin() + 1, parts.end(),
                     [](const std::string& part) { return part.empty() || part == "." || part == ".."; }))
         return "is not an absolute path without '//', '.', '..' and a '/' at its end";
+    return "";
+}
+
+std::string root_mistake(std::string_view value) {
+    if (std::string why = path_mistake(value); !why.empty())
+        return why;
     if (value.size() > longest_root)
         return "is longer than " + std::to_string(longest_root) + " characters";
     return "";
@@ -81,16 +74,21 @@ std::string xids_mistake(std::string_view value) {
     return "";
 }
 
-/// Returns the length of the longest path by which the kubelet connects to gpuhost-devices.
-std::size_t longest_socket(const DevicesSettings& settings) {
-    constexpr std::string_view mig = "mig-1c.4g.141gb.me.all";
+/// Returns the length of the longest path by which the kubelet connects to gpuhost-devices for a resource
+/// whose name has `name` characters.
+std::size_t socket_length(const DevicesSettings& settings, std::size_t name) {
     constexpr std::string_view number = "-1234567890123456"; // CLOCK_MONOTONIC in microseconds
-    std::size_t name = settings.resource.size();
-    if (settings.mig == MigStrategy::mixed)
-        name = std::max(name, settings.resource.find('/') + 1 + mig.size());
     return name + sizeof ".sock" - 1 +
            std::max(settings.kubelet_root.size() + sizeof "/plugins_registry/gpuhost/" - 1,
                     sizeof "/run/gpuhost-devices/" - 1 + number.size());
+}
+
+std::size_t longest_socket(const DevicesSettings& settings) {
+    constexpr std::string_view mig = "mig-1c.4g.141gb.me.all";
+    std::size_t name = settings.resource.size();
+    if (settings.mig == MigStrategy::mixed)
+        name = std::max(name, settings.resource.find('/') + 1 + mig.size());
+    return socket_length(settings, name);
 }
 
 std::string fatal_mistake(std::string_view value) {
@@ -120,9 +118,30 @@ constexpr std::array keys{
         "who labels the Node with facts of its GPUs: nobody, gpuhost-cluster or Node Feature Discovery"},
     SettingKey{"Devices", "UnhealthyTaint", SettingType::Boolean, "no", "",
                "let gpuhost-cluster taint the Node while a GPU is unhealthy"},
+    SettingKey{"Devices", "ConfigFile", SettingType::String, "", "",
+               "configuration of NVIDIA's device plugin, for its time slices; empty: no GPU is shared", "",
+               path_mistake},
 };
 
 } // namespace
+
+/// Kubernetes' rules for the names of extended resources.
+std::string resource_mistake(std::string_view value) {
+    const auto slash = value.find('/');
+    const std::string_view domain = value.substr(0, slash);
+    if (slash == std::string_view::npos || !is_domain(domain) || value.size() - slash - 1 > longest_name ||
+        !is_label(value.substr(slash + 1), "-_."))
+        return "is not a resource name of the form DOMAIN/NAME";
+    if (domain == "kubernetes.io" || base::ends_with(domain, ".kubernetes.io") ||
+        base::starts_with(domain, "requests."))
+        return "is reserved for Kubernetes";
+    return "";
+}
+
+bool renamed_socket_fits(const DevicesSettings& settings, std::string_view resource) {
+    const std::size_t length = resource.size() + shared_suffix.size();
+    return length - resource.find('/') - 1 <= longest_name && socket_length(settings, length) <= longest_path;
+}
 
 std::span<const SettingKey> devices_setting_keys() {
     return keys;
@@ -138,11 +157,15 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         xids_of(settings.words("Devices", "FatalXids")),
         label_mode(settings.string("Devices", "Labels")).value_or(LabelMode::node),
         settings.boolean("Devices", "UnhealthyTaint"),
+        settings.string("Devices", "ConfigFile"),
         {}};
     if (const std::string why = resource_mistake(values.resource); !why.empty())
         values.mistake = "ResourceName=" + values.resource + " " + why;
     else if (const std::string of_root = root_mistake(values.kubelet_root); !of_root.empty())
         values.mistake = "KubeletRoot=" + values.kubelet_root + " " + of_root;
+    else if (const std::string of_file = values.config_file.empty() ? "" : path_mistake(values.config_file);
+             !of_file.empty())
+        values.mistake = "ConfigFile=" + values.config_file + " " + of_file;
     else if (const std::size_t length = longest_socket(values); length > longest_path)
         values.mistake = "ResourceName= and KubeletRoot= make a socket's path of " + std::to_string(length) +
                          " characters; the limit is " + std::to_string(longest_path);
@@ -158,6 +181,7 @@ Json to_json(const DevicesSettings& settings) {
             {"fatal_xids", settings.fatal_xids},
             {"labels", name_of(settings.labels)},
             {"taint_unhealthy", settings.taint_unhealthy},
+            {"config_file", settings.config_file},
             {"mistake", settings.mistake}};
 }
 
@@ -172,6 +196,7 @@ DevicesSettings devices_settings_from_json(const Json& value) {
             rules.fatal_xids,
             label_mode(base::string_or(value, "labels", "node")).value_or(LabelMode::node),
             base::bool_or(value, "taint_unhealthy", false),
+            base::string_or(value, "config_file", ""),
             base::string_or(value, "mistake", "")};
 }
 

@@ -6,7 +6,10 @@
 #include "daemon/devices/resources.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace gpuhost::devices {
 
@@ -14,14 +17,18 @@ using base::Json;
 
 namespace {
 
-/// Adds the members "resource" and "state" to a device. `offered` maps UUIDs to resources.
-void add_state(Json& device, const Offer& offer, const std::map<std::string, std::string>& offered,
+/// Resources by the UUIDs of their devices.
+using Offered = std::map<std::string, const Resource*, std::less<>>;
+
+/// Adds the members "resource", "replicas" and "state" to a device.
+void add_state(Json& device, const Offer& offer, const Offered& offered,
                const std::map<std::string, Served>& served) {
-    const auto resource = offered.find(base::string_or(device, "uuid", ""));
-    const bool is_offered = resource != offered.end();
-    const auto of_server = is_offered ? served.find(resource->second) : served.end();
+    const auto found = offered.find(base::string_or(device, "uuid", ""));
+    const bool is_offered = found != offered.end();
+    const auto of_server = is_offered ? served.find(found->second->name) : served.end();
     const bool is_connected = of_server != served.end() && of_server->second.connected;
-    device["resource"] = is_offered ? resource->second : "";
+    device["resource"] = is_offered ? found->second->name : "";
+    device["replicas"] = is_offered ? found->second->replicas : 0;
     device["state"] = !is_offered                ? "left-out"
                       : !offer.withdrawn.empty() ? "withdrawn"
                       : is_connected             ? "connected"
@@ -70,11 +77,12 @@ Json list_gpus(const std::optional<Offer>& offer, const std::optional<Answer>& a
     if (current)
         for (const Served& one : current->resources)
             served[one.name] = one;
-    std::map<std::string, std::string> offered;
+    Offered offered;
     Json resources = Json::array();
-    for (const Resource& resource : resources_of(*offer)) {
+    const std::vector<Resource> all = resources_of(*offer);
+    for (const Resource& resource : all) {
         for (const ResourceDevice& device : resource.devices)
-            offered[device.id] = resource.name;
+            offered.emplace(device_of(device.id), &resource);
         const Served& said = served[resource.name];
         resources.push_back({{"name", resource.name},
                              {"devices", resource.devices.size()},

@@ -10,7 +10,8 @@ namespace gpuhost::devices {
 
 /// Returns the document of 'gpuhostctl gpu list':
 ///
-///   {"resource", "mig_strategy", "withdrawn", "gpus": [GPUs as in the offer, with "resource" and "state"],
+///   {"resource", "mig_strategy", "withdrawn", "gpus": [GPUs as in the offer, with "resource",
+///    "replicas" and "state"],
 ///    "resources": [{"name", "devices", "connected", "error", "problem"}]}
 ///
 /// A state is "connected", "waiting" (no kubelet has the present offer), "withdrawn" or "left-out". Each GPU

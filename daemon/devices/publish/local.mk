@@ -4,6 +4,8 @@ noinst_LIBRARIES += %D%/libpublish.a
 %C%_libpublish_a_SOURCES = \
     %D%/component.cpp \
     %D%/component.hpp \
+    %D%/config_file.cpp \
+    %D%/config_file.hpp \
     %D%/devices_settings.cpp \
     %D%/devices_settings.hpp \
     %D%/documents.cpp \
@@ -16,6 +18,10 @@ noinst_LIBRARIES += %D%/libpublish.a
     %D%/offer_files.hpp \
     %D%/other_servers.cpp \
     %D%/other_servers.hpp \
+    %D%/plugin_config.cpp \
+    %D%/plugin_config.hpp \
+    %D%/plugin_fields.cpp \
+    %D%/plugin_fields.hpp \
     %D%/present_gpus.cpp \
     %D%/present_gpus.hpp \
     %D%/state.cpp \

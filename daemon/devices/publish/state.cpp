@@ -2,6 +2,7 @@
 #include "daemon/devices/publish/state.hpp"
 
 #include "config.h"
+#include "daemon/devices/publish/config_file.hpp"
 #include "daemon/devices/publish/marks.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
@@ -30,7 +31,8 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd m
                                  Input{"mig_strategy", "MigStrategy= has changed"},
                                  Input{"health", "IgnoreXids=, FatalXids= or marks of GPUs have changed"},
                                  Input{"labels", "Labels= has changed"},
-                                 Input{"taint_unhealthy", "UnhealthyTaint= has changed"}};
+                                 Input{"taint_unhealthy", "UnhealthyTaint= has changed"},
+                                 Input{"config_file", "ConfigFile= or its file has changed"}};
 
 /// Returns why an existing offer is outdated.
 Texts differences(const Json& observed, const std::string& driver) {
@@ -87,7 +89,8 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
             {"mig_strategy", name_of(settings.mig)},
             {"health", to_json(usable_rules(root, settings, unreadable))},
             {"labels", name_of(settings.labels)},
-            {"taint_unhealthy", settings.taint_unhealthy}};
+            {"taint_unhealthy", settings.taint_unhealthy},
+            {"config_file", config_identity(root, settings)}};
 }
 
 Json observe_devices(const Root& root, const DevicesSettings& settings) {
@@ -115,6 +118,7 @@ Json observe_devices(const Root& root, const DevicesSettings& settings) {
     observed["registry"] = has_registry(root, settings.kubelet_root);
     observed["running"] = is_served(root);
     observed["answer"] = answer ? base::parse_json(to_text(*answer), answer_path).value_or(Json()) : Json();
+    observed["mistake"] = settings.serve ? known_mistake(root, settings) : std::string();
     observed["others"] = settings.serve ? other_servers(root) : Texts();
     return observed;
 }

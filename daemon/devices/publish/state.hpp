@@ -16,7 +16,8 @@ namespace gpuhost::devices {
 ///
 ///   {"driver": version, "gpuhost": version, "gpus": [PCI addresses], "instances": [MIG instances],
 ///    "resource": name, "kubelet_root": directory, "mig_strategy": name,
-///    "health": to_json(HealthRules), "labels": name, "taint_unhealthy": flag}
+///    "health": to_json(HealthRules), "labels": name, "taint_unhealthy": flag,
+///    "config_file": config_identity()}
 [[nodiscard]] base::Json offer_inputs(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the following document. Never waits for a GPU or another process.
@@ -27,7 +28,7 @@ namespace gpuhost::devices {
 ///    "exists": the file exists,
 ///    "registry": has_registry(), "features": has_features(), "running": gpuhost-devices runs,
 ///    "answer": {"id", "resources": […]} or null, "others": other_servers(),
-///    "marked": [UUIDs]}
+///    "marked": [UUIDs], "mistake": known_mistake()}
 [[nodiscard]] base::Json observe_devices(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the version of the loaded driver; "" if none is loaded.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/publish/steps.hpp"
 
+#include "daemon/devices/publish/config_file.hpp"
 #include "daemon/devices/publish/mark_steps.hpp"
 #include "daemon/devices/publish/marks.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
@@ -20,9 +21,22 @@ using core::StepContext;
 constexpr std::chrono::seconds patience{10}; ///< for the end of gpuhost-devices
 constexpr const char* swap_reason = "the driver is being replaced";
 
+/// Returns the sharing of ConfigFile=. While the driver changes, a refused file keeps that of the present
+/// offer. Without an offer it is an error: pods would get whole GPUs.
+Result<Sharing> sharing_for(const StepContext& context, const DevicesSettings& settings,
+                            bool driver_changes) {
+    auto sharing = read_sharing(context.root, settings);
+    const auto offer = sharing || !driver_changes ? std::nullopt : read_offer(context.root);
+    if (!offer)
+        return sharing;
+    context.warn("the GPUs stay shared as they are: " + sharing.error().message);
+    return offer->sharing;
+}
+
 /// Offers what is present; as withdrawn if NVML fails as a whole, because containers can't use the GPUs then.
 /// The offer is written before its record: if only the offer was written, the step runs again.
-Result<Json> offer_present(StepContext& context, const DevicesSettings& settings) {
+Result<Json> offer_present(StepContext& context, const DevicesSettings& settings, bool driver_changes) {
+    GPUHOST_TRY(sharing, sharing_for(context, settings, driver_changes));
     OfferRecord record{"", offer_inputs(context.root, settings), ""};
     PresentGpus present = read_present_gpus(context.root);
     if (!present.problems.empty()) {
@@ -51,7 +65,8 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 std::move(rules),
                 std::move(present.host),
                 settings.labels,
-                settings.taint_unhealthy};
+                settings.taint_unhealthy,
+                std::move(sharing)};
     GPUHOST_TRY(id, write_offer(context.root, offer));
     publish_features(context);
     record.id = id;
@@ -61,7 +76,7 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
 }
 
 /// Observes the host again: an earlier step may have loaded a driver after the plan was made.
-Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
+Result<Json> converge(StepContext& context, const DevicesSettings& settings, bool driver_changes) {
     if (settings.serve && !settings.mistake.empty())
         return base::fail(base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake);
     const Json observed = observe_devices(context.root, settings);
@@ -84,12 +99,12 @@ Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
         context.warn("stopped offering the GPUs to the kubelet: " + error.message);
         return Json{{"gpus", 0}};
     }
-    return offer_present(context, settings);
+    return offer_present(context, settings, driver_changes);
 }
 
 /// Runs converge() in a plan that changes the driver.
 Result<Json> try_converge(StepContext& context, const DevicesSettings& settings) {
-    auto done = converge(context, settings);
+    auto done = converge(context, settings, true);
     if (done)
         return done;
     context.warn("the GPUs are not offered to the kubelet: " + done.error().message);
@@ -99,7 +114,7 @@ Result<Json> try_converge(StepContext& context, const DevicesSettings& settings)
 Result<Json> publish(StepContext& context, const Json& args) {
     const DevicesSettings settings = devices_settings_from_json(args);
     return base::bool_or(args, "driver_changes", false) ? try_converge(context, settings)
-                                                        : converge(context, settings);
+                                                        : converge(context, settings, false);
 }
 
 Result<void> undo_publish(StepContext& context, const Json& /*args*/) {

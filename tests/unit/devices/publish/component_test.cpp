@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/publish/component.hpp"
+#include "daemon/devices/publish/config_file.hpp"
 #include "daemon/devices/publish/marks.hpp"
 #include "daemon/devices/publish/offer_files.hpp"
 #include "daemon/devices/publish/other_servers.hpp"
@@ -622,6 +623,63 @@ TEST_F(MarksTest, MarkOfAVanishedDeviceCanBeCleared) {
     ASSERT_TRUE(run(publishing(), false, "later"));
     EXPECT_TRUE(clearing().problems.empty());
     EXPECT_EQ(marking().problems.at(0).code, Errc::NotFound);
+}
+
+constexpr const char* two_replicas =
+    "version: v1\nsharing:\n  timeSlicing:\n    resources: [{name: gpu, replicas: 2}]\n";
+
+TEST_F(DevicesTest, ConfigFileSharesTheGpus) {
+    load();
+    host_.write("/etc/gpuhost/device-plugin.yaml", two_replicas);
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(read_offer(root_)->sharing, Sharing());
+    forget_failure();
+    set("ConfigFile", "/etc/gpuhost/device-plugin.yaml");
+    EXPECT_EQ(plan().reasons, Texts{"ConfigFile= or its file has changed"});
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(read_offer(root_)->sharing, (Sharing{{{"nvidia.com/gpu", 2}}}));
+    forget_failure();
+    EXPECT_TRUE(plan().steps.empty());
+    EXPECT_FALSE(plan().undecided);
+}
+
+TEST_F(DevicesTest, RefusedConfigFileChangesNothing) {
+    load();
+    const std::string file = "/etc/gpuhost/device-plugin.yaml";
+    set("ConfigFile", file);
+    const auto missing = run(publishing());
+    ASSERT_FALSE(missing) << "pods would get whole GPUs";
+    EXPECT_EQ(missing.error().message, file + ": No such file or directory");
+    EXPECT_EQ(plan().undecided->text, missing.error().message);
+    EXPECT_FALSE(read_offer(root_));
+    host_.write(file, two_replicas);
+    EXPECT_FALSE(plan().undecided);
+    ASSERT_TRUE(run(publishing()));
+    host_.write(file, "version: v2\n");
+    EXPECT_FALSE(run(publishing()));
+    EXPECT_EQ(plan().undecided->text, file + ":1: version must be v1");
+    EXPECT_TRUE(plan().steps.empty());
+    set("MigStrategy", "mixed");
+    EXPECT_FALSE(plan().undecided) << "a setting may have been the mistake";
+    warnings_.clear();
+    ASSERT_TRUE(run(around().after.front(), false, "swap"));
+    EXPECT_EQ(read_offer(root_)->sharing, (Sharing{{{"nvidia.com/gpu", 2}}})) << "a swap keeps the sharing";
+    EXPECT_NE(std::find(warnings_.begin(), warnings_.end(),
+                        "the GPUs stay shared as they are: " + file + ":1: version must be v1"),
+              warnings_.end());
+}
+
+TEST_F(DevicesTest, MistakesInTheConfigFileAreReported) {
+    host_.write("/etc/gpuhost/a.yaml", "version: v1\nflags: {gdsEnabled: true}\n");
+    set("ConfigFile", "/etc/gpuhost/a.yaml");
+    const auto problems = config_file_problems(root_, settings_);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(core::to_string(problems[0]),
+              "/etc/gpuhost/a.yaml:2: flags.gdsEnabled 'true' has no effect here, ignoring");
+    set("ConfigFile", "a.yaml");
+    EXPECT_NE(devices_settings(settings_).mistake.find("ConfigFile=a.yaml is not an absolute path"),
+              std::string::npos);
+    EXPECT_EQ(devices_settings_from_json(to_json(devices_settings(settings_))).config_file, "a.yaml");
 }
 
 } // namespace

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration file of NVIDIA's device plugin (version v1), from which gpuhostd takes the time slices.
+#pragma once
+
+#include "daemon/core/settings.hpp"
+#include "daemon/devices/publish/devices_settings.hpp"
+#include "daemon/devices/sharing.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhost::devices {
+
+struct PluginConfig {
+    Sharing sharing;
+    std::vector<core::SettingsProblem> problems;
+
+    /// Returns why the file is refused, as one line; empty if it is not.
+    [[nodiscard]] std::string mistake() const;
+};
+
+/// Parses YAML or JSON, with the meanings of NVIDIA's device plugin 0.20. Differs from it:
+///
+/// - Fields that no version of the plugin has are refused, as is sharing.mps.
+/// - A field that has no effect here is a problem, unless its value asks for what gpuhostd does. So are the
+///   fields that the plugin ignores with a warning: resources, rename, and devices other than "all".
+/// - flags.migStrategy must be MigStrategy=.
+/// - A resource may be listed once, with at most most_replicas replicas.
+[[nodiscard]] PluginConfig parse_plugin_config(std::string_view text, const DevicesSettings& settings);
+
+} // namespace gpuhost::devices

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/devices/publish/plugin_fields.hpp"
+
+#include "daemon/base/contains.hpp"
+#include "daemon/base/nearest.hpp"
+#include "daemon/base/parse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace gpuhost::devices {
+
+using base::Json;
+using base::member;
+
+namespace {
+
+constexpr std::size_t most_problems = 32;
+constexpr std::size_t longest_quote = 128; ///< bytes
+constexpr std::string_view any = "*";
+
+/// A field of api/config/v1 of NVIDIA's device plugin that has no effect here.
+struct OtherField {
+    std::string_view map;
+    std::string_view key;
+    /// Values by which gpuhostd does the same; any: the field is about programs of NVIDIA.
+    std::string_view same;
+};
+constexpr std::array other_fields{
+    OtherField{"flags", "failOnInitError", any},
+    OtherField{"flags", "mpsRoot", any},
+    OtherField{"flags", "nvidiaDriverRoot", "/"},
+    OtherField{"flags", "nvidiaDevRoot", "/"},
+    OtherField{"flags", "gdrcopyEnabled", "false"},
+    OtherField{"flags", "gdsEnabled", "false"},
+    OtherField{"flags", "mofedEnabled", "false"},
+    OtherField{"flags", "useNodeFeatureAPI", any},
+    OtherField{"flags", "deviceDiscoveryStrategy", "auto nvml"},
+    OtherField{"flags.plugin", "passDeviceSpecs", "false"},
+    OtherField{"flags.plugin", "deviceListStrategy", "cdi-cri"},
+    OtherField{"flags.plugin", "deviceIDStrategy", "uuid"},
+    OtherField{"flags.plugin", "cdiAnnotationPrefix", any},
+    OtherField{"flags.plugin", "nvidiaCTKPath", any},
+    OtherField{"flags.plugin", "containerDriverRoot", any},
+    OtherField{"flags.gfd", "oneshot", "false"},
+    OtherField{"flags.gfd", "noTimestamp", any},
+    OtherField{"flags.gfd", "sleepInterval", any},
+    OtherField{"flags.gfd", "outputFile", any},
+    OtherField{"flags.gfd", "machineTypeFile", any},
+    OtherField{"imex", "channelIDs", ""},
+    OtherField{"imex", "required", "false"},
+    OtherField{"resources", "gpus", ""},
+    OtherField{"resources", "mig", ""},
+};
+
+/// Returns the text for a message: cut, and without characters that would not be on one line.
+std::string one_line(std::string text) {
+    if (text.size() > longest_quote) {
+        std::size_t end = longest_quote;
+        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) // within a character
+            --end;
+        text.resize(end);
+        text += "…";
+    }
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+    return text;
+}
+
+/// Returns a value as a file has it; the elements of a list joined by ",".
+std::string text_of(const Json& value) {
+    std::vector<std::string> parts;
+    for (const Json& one : value.is_array() ? value : Json::array({value}))
+        parts.push_back(one.is_string() ? one.get<std::string>() : base::dump(one));
+    return one_line(base::join(parts, ","));
+}
+
+bool is_same(const OtherField& field, const std::string& value) {
+    return field.same == any || value.empty() || base::contains(base::split_words(field.same), value);
+}
+
+/// Checks a map of which all or all other fields are in other_fields.
+void check_map_of(const Json& map, const std::string& path, std::vector<std::string> more,
+                  FieldProblems& problems) {
+    for (const OtherField& field : other_fields)
+        if (field.map == path)
+            more.emplace_back(field.key);
+    if (!check_map(map, path, more, problems))
+        return;
+    for (const OtherField& field : other_fields) {
+        const Json& value = field.map == path ? member(map, field.key) : member(Json(), "");
+        if (value.is_null())
+            continue;
+        if (const std::string text = text_of(value); !is_same(field, text))
+            problems.ignore(field_path(path, field.key), (value.is_structured() ? "" : "'" + text + "' ") +
+                                                             std::string("has no effect here"));
+    }
+}
+
+} // namespace
+
+void FieldProblems::add(const std::string& path, const std::string& text, std::string hint, bool ignored) {
+    if (problems_.size() >= most_problems && (ignored || is_refused_)) // a first refusal always counts
+        return;
+    is_refused_ = is_refused_ || !ignored;
+    problems_.push_back({file_, static_cast<unsigned>(base::yaml_line(lines_, path)),
+                         one_line(path) + (path.empty() ? "" : " ") + text, std::move(hint), ignored});
+}
+
+void FieldProblems::refuse(const std::string& path, const std::string& text, std::string hint) {
+    add(path, text, std::move(hint), false);
+}
+
+void FieldProblems::ignore(const std::string& path, const std::string& text) {
+    add(path, text, "", true);
+}
+
+std::string field_path(const std::string& map, std::string_view key) {
+    return map + (map.empty() ? "" : ".") + std::string(key);
+}
+
+bool check_map(const Json& value, const std::string& path, const std::vector<std::string>& known,
+               FieldProblems& problems) {
+    if (value.is_null())
+        return true;
+    if (!value.is_object()) {
+        problems.refuse(path, path.empty() ? "the file is not a map" : "is not a map");
+        return false;
+    }
+    bool all_known = true;
+    for (const auto& [key, unused] : value.items()) {
+        if (base::contains(known, key))
+            continue;
+        const std::string near = base::nearest(key, known);
+        problems.refuse(field_path(path, key), "is not a field of NVIDIA's device plugin",
+                        near.empty() ? "" : "did you mean '" + near + "'?");
+        all_known = false;
+    }
+    return all_known;
+}
+
+void check_other_fields(const Json& config, FieldProblems& problems) {
+    const Json& flags = member(config, "flags");
+    check_map_of(flags, "flags", {"migStrategy", "plugin", "gfd"}, problems);
+    check_map_of(member(flags, "plugin"), "flags.plugin", {"sharedDevicesAllocationPolicy"}, problems);
+    check_map_of(member(flags, "gfd"), "flags.gfd", {}, problems);
+    check_map_of(member(config, "imex"), "imex", {}, problems);
+    check_map_of(member(config, "resources"), "resources", {}, problems);
+}
+
+} // namespace gpuhost::devices
