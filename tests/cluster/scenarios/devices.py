@@ -85,6 +85,17 @@ def together(host):
         assert sorted(given(host, one)) == names(TWO)
 
 
+@case("two pods share one GPU in time slices", start="node")
+def shared(host):
+    slices = {"resources": [{"name": GPU, "replicas": 2}], "renamed": False, "one_each": True, "packed": False}
+    with serving(host, TWO[:1], sharing=slices), pod(host) as one, pod(host) as two:
+        assert given(host, one) == given(host, two) == {TWO[0]["uuid"]}
+        with pod(host) as third:
+            assert "Requested: 1, Available: 0" in third.refusal(), third.refusal()
+    with serving(host, TWO, sharing=slices), pod(host, 2) as many:
+        assert "maximum request size for shared resources is 1; found 2" in many.refusal(), many.refusal()
+
+
 @case("withdrawn GPUs refuse pods, and running pods keep theirs", start="node")
 def withdrawn(host):
     with serving(host, TWO) as devices, pod(host) as one:
