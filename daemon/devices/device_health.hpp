@@ -50,7 +50,7 @@ struct DeviceHealth {
 /// Returns what an administrator does about an unhealthy device, as one imperative sentence; "" for others.
 [[nodiscard]] std::string advice(const DeviceHealth& health);
 
-/// What an administrator does if errors are not detected, as imperative sentences.
+/// Tells an administrator in imperative sentences how errors are detected again.
 inline constexpr std::string_view blind_advice =
     "Restart the service: systemctl restart gpuhost-devices. Its standard input must be /dev/kmsg: systemctl "
     "cat gpuhost-devices.";

@@ -3,9 +3,9 @@
 // driver. Step holders.clear runs after automatic loading was blocked (kmod/load/autoload_block.hpp) and the
 // client units were stopped. It fails if a process still holds the driver; with policy "terminate" it
 // terminates holders first. It also fails if the host has MIG instances that the plan does not save, because
-// they were created after it was made. args of holders.clear: {"saves_mig": whether the plan saves them}. Args
-// of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units
-// that units.stop stops], "timeout_usec": limit of the wait, "grace_usec": time between SIGTERM and SIGKILL}.
+// they were created after it was made. args of holders.clear: {"saves_mig": whether the plan saves them}.
+// Args of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units that units.stop
+// stops], "timeout_usec": limit of the wait, "grace_usec": time between SIGTERM and SIGKILL}.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/holder/holders.hpp"

@@ -141,7 +141,7 @@ void add_missing(const Geometry& saved, const std::vector<RestoredGpu>& results,
             problems.push_back(name_of(gpu) + ": NVML gave no answer");
 }
 
-/// An operation has neither the hint nor the warnings of a failed undo. Its message therefore says what to do.
+/// An operation has neither the hint nor the warnings of a failed undo. So its message says what to do.
 Result<Json> create_again(StepContext& context, const Geometry& saved, Restore scope) {
     context.progress(-1, "creating the MIG instances");
     GPUHOST_TRY(gpus, ask_restore(context.root, saved_path(context), scope));

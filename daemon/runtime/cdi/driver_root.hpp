@@ -58,8 +58,8 @@ struct DriverFiles {
 [[nodiscard]] base::Result<DriverFiles> present_driver(const base::Root& host);
 /// Returns the path of NVIDIA's management library on the host. Fails with NotFound if the driver has none.
 [[nodiscard]] base::Result<std::string> nvml_library(const DriverFiles& driver);
-/// Returns the library of the driver that is loaded, as NVML fails with the modules of another version. If the
-/// present driver is another one, searches in gpuhost's store. Fails with NotFound if there is none.
+/// Returns the library of the driver that is loaded, as NVML fails with the modules of another version. If
+/// the present driver is another one, searches in gpuhost's store. Fails with NotFound if there is none.
 [[nodiscard]] base::Result<std::string> loaded_nvml_library(const base::Root& host);
 
 } // namespace gpuhost::runtime
