@@ -163,13 +163,26 @@ def check_sharing(t, host):
         write(host.path(file), text)
         run = host.ctl("config", "check", "--root", host.root)
         t.ok(run.returncode == 9 and file + why in run.stdout, f"config check refuses {text.split()[-1]}", run.returncode, run.stdout)
+    cdi = host.path("/run/cdi/nvidia.yaml")
+    os.unlink(cdi)
+    kinds = {step["kind"].split(".")[0] for step in host.plan()["steps"]}
+    t.ok({"cdi", "devices"} <= kinds, "one plan has steps of cdi and devices", kinds)
     run = host.ctl("apply")
-    status = host.ctl("status").stdout
-    t.ok(run.returncode == 15 and "flags.migStrategy" in run.stdout + run.stderr and "flags.migStrategy" in status and offer(host)["sharing"] == shared,
-         "a refused file changes nothing", run.returncode, run.stdout, run.stderr, status)
-    t.equal(host.ctl("apply").returncode, 9, "a file that was refused is not tried again")
+    status = host.ctl("status")
+    t.ok(run.returncode == 9 and "flags.migStrategy" in run.stderr and "NOT OK" in status.stdout and "flags.migStrategy" in status.stdout and offer(host)["sharing"] == shared,
+         "a refused file keeps the sharing", run.returncode, run.stdout, run.stderr, status.stdout)
+    t.ok(os.path.exists(cdi), "a refused file undoes no other component", run.stderr)
+    run = host.ctl("apply")
+    t.ok(run.returncode == 9 and "flags.migStrategy" in run.stdout + run.stderr and host.plan()["steps"] == [],
+         "a file that was refused is not tried again", run.returncode, run.stdout, run.stderr)
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode == 0 and (offer(host)["withdrawn"], offer(host)["sharing"]) == ("", shared), "a swap keeps the sharing", run.stderr, offer(host))
+    os.unlink(cdi)
+    for path in OFFER, "/run/gpuhost/devices.json", "/run/gpuhost/devices-config.json":  # as after a restart of the host
+        os.unlink(host.path(path))
+    run = host.ctl("apply")
+    t.ok(run.returncode == 9 and "flags.migStrategy" in run.stderr and not offer(host) and os.path.exists(cdi) and host.plan()["steps"] == [],
+         "without an offer, a refused file offers nothing", run.returncode, run.stdout, run.stderr, offer(host))
     configuration(renameByDefault=True)
     gpu["devices"] = 1
     t.equal(host.ctl("apply").returncode, 0, "apply reads the repaired file")

@@ -34,13 +34,11 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
                                        "Correct it in gpuhostd.conf, then: gpuhostctl reload."};
         return plan;
     }
-    if (std::string why = base::string_or(observed, "mistake", ""); !why.empty()) {
+    if (std::string why = base::string_or(observed, "mistake", ""); !why.empty())
         plan.undecided = core::Problem{base::Errc::BadContent, std::move(why), config_hint};
-        return plan;
-    }
     // If the plan changes the driver, the steps from devices_steps_around() write the offer.
     if (desired.driver_changes && (settings.serve || exists))
-        return {};
+        return plan;
     plan.reasons = offer_reasons(settings, observed);
     if (const auto others = base::strings_or_empty(observed, "others"); !is_none && !others.empty()) {
         base::Error error = other_server_error(others.front());
@@ -54,6 +52,8 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
         plan.undecided = core::Problem{error.code, std::move(error.message), std::move(error.hint)};
         return plan;
     }
+    if (plan.undecided && !exists) // a step would offer nothing
+        plan.reasons.clear();
     if (!plan.reasons.empty())
         plan.steps.push_back(devices_publish_step(settings, plan.title));
     return plan;

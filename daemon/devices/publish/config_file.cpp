@@ -51,12 +51,12 @@ PluginConfig read_config_file(const Root& root, const DevicesSettings& settings)
     return {{}, {{path, 0, base::starts_with(why, prefix) ? why.substr(prefix.size()) : why, "", false}}};
 }
 
-Result<Sharing> read_sharing(const Root& root, const DevicesSettings& settings) {
+Result<PluginConfig> read_sharing(const Root& root, const DevicesSettings& settings) {
     const std::string identity = config_identity(root, settings); // before the file is read: it may change
     PluginConfig config = read_config_file(root, settings);
     std::string mistake = config.mistake();
     if (mistake.empty())
-        return std::move(config.sharing);
+        return config;
     GPUHOST_CHECK(
         root.write_atomic(refused_path, base::dump(Json{{"file", identity}, {"mistake", mistake}})));
     return base::fail(base::Errc::BadContent, std::move(mistake), config_hint);

@@ -22,9 +22,10 @@ inline constexpr const char* config_hint = "Correct the file, then: gpuhostctl a
 
 /// Reads the file. Returns a sharing of nothing if no file is named.
 [[nodiscard]] PluginConfig read_config_file(const base::Root& root, const DevicesSettings& settings);
-/// Returns the sharing of the file. If the file is refused, fails with BadContent and stores the reason for
-/// known_mistake().
-[[nodiscard]] base::Result<Sharing> read_sharing(const base::Root& root, const DevicesSettings& settings);
+/// Does the same, and leaves only ignored problems. If the file is refused, fails with BadContent and stores
+/// the reason for known_mistake().
+[[nodiscard]] base::Result<PluginConfig> read_sharing(const base::Root& root,
+                                                      const DevicesSettings& settings);
 
 /// Returns the mistakes in the file that the settings name, for people.
 [[nodiscard]] std::vector<core::SettingsProblem> config_file_problems(const base::Root& root,

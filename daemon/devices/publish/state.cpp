@@ -49,8 +49,9 @@ Texts differences(const Json& observed, const std::string& driver) {
         return {"the directory below KubeletRoot= in which gpuhost-devices registers was removed or changed"};
     if (const std::string of = base::string_or(then, "driver", ""); of != driver)
         return {"the offer to the kubelet is for driver " + of + ", but " + driver + " is loaded"};
+    const bool is_refused = !base::string_or(observed, "mistake", "").empty(); // not read again
     for (const auto& [key, changed] : input_names)
-        if (base::member(inputs, key) != base::member(then, key))
+        if (base::member(inputs, key) != base::member(then, key) && !(is_refused && key == "config_file"))
             found.emplace_back(changed);
     if (found.empty() && !base::bool_or(observed, "features", true))
         found.emplace_back("the file of labels for Node Feature Discovery is outdated");

@@ -21,23 +21,49 @@ using core::StepContext;
 constexpr std::chrono::seconds patience{10}; ///< for the end of gpuhost-devices
 constexpr const char* swap_reason = "the driver is being replaced";
 
-/// Returns the sharing of ConfigFile=. While the driver changes, a refused file keeps that of the present
-/// offer. Without an offer it is an error: pods would get whole GPUs.
-Result<Sharing> sharing_for(const StepContext& context, const DevicesSettings& settings,
-                            bool driver_changes) {
-    auto sharing = read_sharing(context.root, settings);
-    const auto offer = sharing || !driver_changes ? std::nullopt : read_offer(context.root);
+/// Returns the sharing of the present offer, for the present ResourceName=. nullopt: there is no offer.
+std::optional<Sharing> kept_sharing(const base::Root& root, const DevicesSettings& settings) {
+    auto offer = read_offer(root);
     if (!offer)
-        return sharing;
-    context.warn("the GPUs stay shared as they are: " + sharing.error().message);
-    return offer->sharing;
+        return std::nullopt;
+    for (SharedResource& one : offer->sharing.resources)
+        if (one.name == offer->resource && replicas_of(offer->sharing, settings.resource) == 1)
+            one.name = settings.resource;
+    return std::move(offer->sharing);
+}
+
+/// Returns the sharing of ConfigFile=. A refused file is a warning: a failure would undo the other components
+/// of the plan, and the next plan reports the mistake. The present sharing stays then, and `record` keeps the
+/// identity of the file that it is from. nullopt: no sharing is known, and pods would get whole GPUs.
+Result<std::optional<Sharing>> sharing_for(StepContext& context, const DevicesSettings& settings,
+                                           OfferRecord& record) {
+    auto config = read_sharing(context.root, settings);
+    if (!config && config.error().code != base::Errc::BadContent)
+        return base::fail(config.error());
+    if (config) {
+        for (const core::SettingsProblem& problem : config->problems)
+            context.warn(core::to_string(problem));
+        return std::optional(std::move(config->sharing));
+    }
+    auto kept = kept_sharing(context.root, settings);
+    context.warn(
+        (kept ? "the GPUs keep their present sharing: " : "the GPUs are not offered to the kubelet: ") +
+        config.error().message);
+    const auto present = read_offer_record(context.root);
+    record.inputs["config_file"] =
+        base::string_or(present ? present->inputs : Json(), "config_file", "not known");
+    return kept;
 }
 
 /// Offers what is present; as withdrawn if NVML fails as a whole, because containers can't use the GPUs then.
 /// The offer is written before its record: if only the offer was written, the step runs again.
-Result<Json> offer_present(StepContext& context, const DevicesSettings& settings, bool driver_changes) {
-    GPUHOST_TRY(sharing, sharing_for(context, settings, driver_changes));
-    OfferRecord record{"", offer_inputs(context.root, settings), ""};
+Result<Json> offer_present(StepContext& context, const DevicesSettings& settings) {
+    OfferRecord record{"", offer_inputs(context.root, settings), ""}; // first: files may change meanwhile
+    GPUHOST_TRY(sharing, sharing_for(context, settings, record));
+    if (!sharing) {
+        GPUHOST_CHECK(remove_offer(context.root)); // it can't be read
+        return Json{{"gpus", 0}};
+    }
     PresentGpus present = read_present_gpus(context.root);
     if (!present.problems.empty()) {
         record.problem = present.problems.front();
@@ -66,7 +92,7 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 std::move(present.host),
                 settings.labels,
                 settings.taint_unhealthy,
-                std::move(sharing)};
+                *std::move(sharing)};
     GPUHOST_TRY(id, write_offer(context.root, offer));
     publish_features(context);
     record.id = id;
@@ -76,7 +102,7 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
 }
 
 /// Observes the host again: an earlier step may have loaded a driver after the plan was made.
-Result<Json> converge(StepContext& context, const DevicesSettings& settings, bool driver_changes) {
+Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
     if (settings.serve && !settings.mistake.empty())
         return base::fail(base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake);
     const Json observed = observe_devices(context.root, settings);
@@ -99,12 +125,12 @@ Result<Json> converge(StepContext& context, const DevicesSettings& settings, boo
         context.warn("stopped offering the GPUs to the kubelet: " + error.message);
         return Json{{"gpus", 0}};
     }
-    return offer_present(context, settings, driver_changes);
+    return offer_present(context, settings);
 }
 
 /// Runs converge() in a plan that changes the driver.
 Result<Json> try_converge(StepContext& context, const DevicesSettings& settings) {
-    auto done = converge(context, settings, true);
+    auto done = converge(context, settings);
     if (done)
         return done;
     context.warn("the GPUs are not offered to the kubelet: " + done.error().message);
@@ -114,7 +140,7 @@ Result<Json> try_converge(StepContext& context, const DevicesSettings& settings)
 Result<Json> publish(StepContext& context, const Json& args) {
     const DevicesSettings settings = devices_settings_from_json(args);
     return base::bool_or(args, "driver_changes", false) ? try_converge(context, settings)
-                                                        : converge(context, settings, false);
+                                                        : converge(context, settings);
 }
 
 Result<void> undo_publish(StepContext& context, const Json& /*args*/) {

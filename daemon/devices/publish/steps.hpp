@@ -5,8 +5,9 @@
 //                              and waits until gpuhost-devices has told the kubelet. Does nothing without an
 //                              offer. Undo offers the GPUs of the driver that is loaded then.
 //   devices.publish   Devices  writes the offer for the loaded driver if it is not current, and waits as
-//                              above. Removes the offer if no driver is loaded or Serve=off. Undo restores
-//                              the previous offer.
+//                              above. Removes the offer if no driver is loaded or Serve=off. If ConfigFile=
+//                              is refused, the offer keeps its sharing; without an offer none is written.
+//                              Undo restores the previous offer.
 //
 // The lists of kinds have the steps of mark_steps.hpp, too. Obstacles in a plan that changes the driver are
 // warnings: they must not undo a change to a working driver.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -69,7 +70,10 @@ class DevicesTest : public testing::Test {
     base::Result<Json> run(const core::Step& step, bool undo = false, const std::string& staging = "one") {
         const Json none = Json::object();
         core::StepContext context{root_, none, "boot", staging, {}, [](double, std::string_view) {}};
-        context.warn = [&](const std::string& text) { warnings_.push_back(text); };
+        context.warn = [&](const std::string& text) {
+            warnings_.push_back(text);
+            on_warning_();
+        };
         const core::StepCode code = *codes_.find(step.kind);
         if (!undo)
             return code.apply(context, step.args);
@@ -106,6 +110,7 @@ class DevicesTest : public testing::Test {
     core::Settings settings_{{devices_setting_keys()}};
     core::StepCodes codes_ = all_codes();
     Texts warnings_;
+    std::function<void()> on_warning_ = [] {};
 };
 
 TEST_F(DevicesTest, InvalidSettingsAreNamed) {
@@ -643,30 +648,144 @@ TEST_F(DevicesTest, ConfigFileSharesTheGpus) {
     EXPECT_FALSE(plan().undecided);
 }
 
-TEST_F(DevicesTest, RefusedConfigFileChangesNothing) {
-    load();
+/// A host with an offer that shares the GPUs, and ConfigFile= with a mistake since then.
+class RefusedFileTest : public DevicesTest {
+  protected:
+    RefusedFileTest() {
+        load();
+        set("ConfigFile", file);
+        host_.write(file, two_replicas);
+        EXPECT_TRUE(run(publishing()));
+        forget_failure();
+        break_file();
+    }
+    void break_file() {
+        host_.write(file, "version: v2\n");
+        EXPECT_EQ(plan().steps.size(), 1U);
+        EXPECT_TRUE(run(publishing(), false, "refused"));
+        forget_failure();
+    }
+    void expect_mistake() const {
+        const core::Plan planned = plan();
+        ASSERT_TRUE(planned.undecided);
+        EXPECT_EQ(planned.undecided->text, file + ":1: version must be v1");
+        EXPECT_EQ(planned.undecided->code, Errc::BadContent);
+    }
+    void expect_warning(const std::string& text) const {
+        EXPECT_NE(std::find(warnings_.begin(), warnings_.end(), text), warnings_.end()) << text;
+    }
+
     const std::string file = "/etc/gpuhost/device-plugin.yaml";
-    set("ConfigFile", file);
-    const auto missing = run(publishing());
-    ASSERT_FALSE(missing) << "pods would get whole GPUs";
-    EXPECT_EQ(missing.error().message, file + ": No such file or directory");
-    EXPECT_EQ(plan().undecided->text, missing.error().message);
-    EXPECT_FALSE(read_offer(root_));
-    host_.write(file, two_replicas);
-    EXPECT_FALSE(plan().undecided);
-    ASSERT_TRUE(run(publishing()));
-    host_.write(file, "version: v2\n");
-    EXPECT_FALSE(run(publishing()));
-    EXPECT_EQ(plan().undecided->text, file + ":1: version must be v1");
-    EXPECT_TRUE(plan().steps.empty());
-    set("MigStrategy", "mixed");
-    EXPECT_FALSE(plan().undecided) << "a setting may have been the mistake";
-    warnings_.clear();
+    const Sharing shared{{{"nvidia.com/gpu", 2}}};
+};
+
+TEST_F(RefusedFileTest, PresentSharingIsKept) {
+    expect_mistake();
+    expect_warning("the GPUs keep their present sharing: " + file + ":1: version must be v1");
+    EXPECT_EQ(read_offer(root_)->sharing, shared);
+    EXPECT_TRUE(plan().steps.empty()) << "the file is not read again";
     ASSERT_TRUE(run(around().after.front(), false, "swap"));
-    EXPECT_EQ(read_offer(root_)->sharing, (Sharing{{{"nvidia.com/gpu", 2}}})) << "a swap keeps the sharing";
-    EXPECT_NE(std::find(warnings_.begin(), warnings_.end(),
-                        "the GPUs stay shared as they are: " + file + ":1: version must be v1"),
-              warnings_.end());
+    EXPECT_EQ(read_offer(root_)->sharing, shared) << "in a swap";
+    forget_failure();
+    host_.write(file, "version: v1\n");
+    EXPECT_FALSE(plan().undecided);
+    ASSERT_TRUE(run(plan().steps.at(0), false, "repaired"));
+    EXPECT_EQ(read_offer(root_)->sharing, Sharing());
+}
+
+TEST_F(RefusedFileTest, OfferFollowsTheHost) {
+    for (const std::string address : {"0000:07:00.0", "0000:08:00.0"}) {
+        add_gpu(address, 1);
+        EXPECT_EQ(plan().reasons, Texts{"the GPUs have changed"});
+        expect_mistake();
+        ASSERT_TRUE(run(plan().steps.at(0), false, address));
+        forget_failure();
+        std::filesystem::remove_all(host_.path("proc/driver/nvidia/gpus/" + address));
+    }
+    ASSERT_TRUE(run(plan().steps.at(0), false, "gone"));
+    forget_failure();
+    EXPECT_EQ(read_offer(root_)->gpus.size(), 1U);
+    EXPECT_EQ(read_offer(root_)->sharing, shared);
+    host_.write("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access", "");
+    EXPECT_EQ(plan().reasons, Texts{"the MIG instances have changed"});
+}
+
+TEST_F(RefusedFileTest, OfferFollowsTheSettings) {
+    set("IgnoreXids", "31");
+    set("UnhealthyTaint", "yes");
+    EXPECT_EQ(plan().reasons, (Texts{"IgnoreXids=, FatalXids= or marks of GPUs have changed",
+                                     "UnhealthyTaint= has changed"}));
+    expect_mistake();
+    ASSERT_TRUE(run(plan().steps.at(0), false, "settings"));
+    EXPECT_TRUE(read_offer(root_)->taint_unhealthy);
+    EXPECT_EQ(read_offer(root_)->health.ignore_xids, std::vector<unsigned>{31});
+    set("ResourceName", "example.org/gpu");
+    EXPECT_FALSE(plan().undecided) << "a setting may have been the mistake";
+    ASSERT_TRUE(run(plan().steps.at(0), false, "name"));
+    EXPECT_EQ(read_offer(root_)->sharing, (Sharing{{{"example.org/gpu", 2}}})) << "not whole GPUs";
+    expect_mistake();
+}
+
+TEST_F(RefusedFileTest, OtherPluginEndsTheOffer) {
+    host_.write("/var/lib/kubelet/device-plugins/x", "");
+    const Listener nvidia(host_.path("/var/lib/kubelet/device-plugins/nvidia-gpu.sock"));
+    ASSERT_EQ(plan().steps.size(), 1U);
+    EXPECT_NE(plan().undecided->text.find("nvidia-gpu.sock"), std::string::npos);
+    ASSERT_TRUE(run(plan().steps.at(0), false, "other"));
+    EXPECT_FALSE(root_.exists(offer_path));
+}
+
+TEST_F(RefusedFileTest, OfferEndsWithTheDriver) {
+    ASSERT_TRUE(root_.remove("/sys/module/nvidia/version"));
+    EXPECT_EQ(plan().reasons, Texts{"no driver is loaded"});
+    expect_mistake();
+    ASSERT_TRUE(run(plan().steps.at(0), false, "unload"));
+    EXPECT_FALSE(root_.exists(offer_path));
+    EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(RefusedFileTest, NothingIsOfferedAfterABoot) {
+    std::filesystem::remove_all(host_.path("run"));
+    EXPECT_EQ(plan().steps.size(), 1U);
+    ASSERT_TRUE(run(plan().steps.at(0), false, "boot")) << "other components are not undone";
+    EXPECT_FALSE(root_.exists(offer_path)) << "pods would get whole GPUs";
+    expect_warning("the GPUs are not offered to the kubelet: " + file + ":1: version must be v1");
+    EXPECT_TRUE(plan().steps.empty());
+    expect_mistake();
+    EXPECT_TRUE(plan(true).undecided);
+    set("ConfigFile", file + ".missing");
+    ASSERT_TRUE(run(plan().steps.at(0), false, "missing"));
+    EXPECT_EQ(plan().undecided->text, file + ".missing: No such file or directory");
+}
+
+TEST_F(RefusedFileTest, MistakeIsFoundAgainAfterAnUndo) {
+    ASSERT_TRUE(root_.remove("/run/gpuhost/devices-config.json"));
+    EXPECT_EQ(plan().reasons, Texts{"ConfigFile= or its file has changed"});
+    ASSERT_TRUE(run(publishing(), false, "later"));
+    ASSERT_TRUE(run(publishing(), true, "later"));
+    expect_mistake();
+    EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(RefusedFileTest, UnreadableOfferIsRemoved) {
+    host_.write(std::string(offer_path), "{");
+    ASSERT_TRUE(run(plan().steps.at(0), false, "unreadable"));
+    EXPECT_FALSE(root_.exists(offer_path));
+    EXPECT_TRUE(plan().steps.empty());
+}
+
+TEST_F(DevicesTest, FileThatChangesMeanwhileIsReadAgain) {
+    load();
+    set("ConfigFile", "/a.yaml");
+    host_.write("/a.yaml", std::string(two_replicas) + "flags: {gdsEnabled: true}\n");
+    on_warning_ = [&] {
+        if (warnings_.size() == 1)
+            host_.write("/a.yaml", two_replicas);
+    };
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(warnings_.at(0), "/a.yaml:5: flags.gdsEnabled 'true' has no effect here, ignoring");
+    forget_failure();
+    EXPECT_EQ(plan().reasons, Texts{"ConfigFile= or its file has changed"});
 }
 
 TEST_F(DevicesTest, MistakesInTheConfigFileAreReported) {
