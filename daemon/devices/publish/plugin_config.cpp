@@ -110,6 +110,10 @@ class Reader {
             return problems_.refuse(slicing, "has no list of resources");
         for (std::size_t i = 0; i < resources.size(); ++i)
             read_resource(resources[i], std::string(slicing) + ".resources[" + std::to_string(i) + "]");
+        if (!is_any_served_ && !problems_.is_refused())
+            problems_.refuse(std::string(slicing) + ".resources", "has no '" + settings_.resource +
+                                                                      "' and no MIG profile, so that no "
+                                                                      "GPU would be shared");
     }
 
     void read_resource(const Json& value, const std::string& path) {
@@ -163,7 +167,9 @@ class Reader {
     /// Names of MIG profiles that the host does not have are valid: hosts share the file.
     void check_served(const std::string& name, const std::string& path) {
         const std::string domain = settings_.resource.substr(0, settings_.resource.find('/') + 1);
-        if (!name.empty() && name != settings_.resource && !base::starts_with(name, domain + "mig-"))
+        const bool is_served = name == settings_.resource || base::starts_with(name, domain + "mig-");
+        is_any_served_ = is_any_served_ || is_served;
+        if (!name.empty() && !is_served)
             problems_.ignore(path, "is '" + name + "', and the GPUs are " + settings_.resource);
         else if (made_.renamed && !renamed_socket_fits(settings_, name))
             problems_.refuse(path, "makes a socket's path too long with " + std::string(shared_suffix));
@@ -173,6 +179,7 @@ class Reader {
     const DevicesSettings& settings_;
     FieldProblems problems_;
     Sharing made_;
+    bool is_any_served_ = false;
 };
 
 } // namespace
@@ -193,11 +200,13 @@ PluginConfig parse_plugin_config(std::string_view text, const DevicesSettings& s
             line = static_cast<unsigned>(base::parse_uint(why.substr(5, end - 5)).value_or(0));
             why.erase(0, end + 2);
         }
-        return {{}, {{settings.config_file, line, why, "", false}}};
+        return {{}, {{settings.config_file, line, one_line(std::move(why)), "", false}}};
     }
     if (documents->size() > 1)
         return {{}, {{settings.config_file, 0, "has more than one YAML document", "", false}}};
-    return documents->empty() ? PluginConfig() : Reader(documents->front(), settings).read();
+    if (documents->empty())
+        return {{}, {{settings.config_file, 0, "is empty", "without sharing: version: v1", false}}};
+    return Reader(documents->front(), settings).read();
 }
 
 } // namespace gpuhost::devices

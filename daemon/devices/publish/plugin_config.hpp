@@ -26,7 +26,11 @@ struct PluginConfig {
 /// - A field that has no effect here is a problem, unless its value asks for what gpuhostd does. So are the
 ///   fields that the plugin ignores with a warning: resources, rename, and devices other than "all".
 /// - flags.migStrategy must be MigStrategy=.
-/// - A resource may be listed once, with at most most_replicas replicas.
+/// - A resource may be listed once, with at most most_replicas replicas. One at least must be ResourceName=
+///   or a MIG profile.
+/// - A file without a document is refused.
+/// - The YAML is that of parse_yaml(): "yes" and "on" are not booleans, "4.0" is not a number, and a key that
+///   a map has twice is a mistake. The plugin takes all of these; the last of several values counts.
 [[nodiscard]] PluginConfig parse_plugin_config(std::string_view text, const DevicesSettings& settings);
 
 } // namespace gpuhost::devices

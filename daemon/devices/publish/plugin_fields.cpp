@@ -54,20 +54,6 @@ constexpr std::array other_fields{
     OtherField{"resources", "mig", ""},
 };
 
-/// Returns the text for a message: cut, and without characters that would not be on one line.
-std::string one_line(std::string text) {
-    if (text.size() > longest_quote) {
-        std::size_t end = longest_quote;
-        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) // within a character
-            --end;
-        text.resize(end);
-        text += "…";
-    }
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
-    return text;
-}
-
 /// Returns a value as a file has it; the elements of a list joined by ",".
 std::string text_of(const Json& value) {
     std::vector<std::string> parts;
@@ -99,6 +85,19 @@ void check_map_of(const Json& map, const std::string& path, std::vector<std::str
 }
 
 } // namespace
+
+std::string one_line(std::string text) {
+    if (text.size() > longest_quote) {
+        std::size_t end = longest_quote;
+        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) // within a character
+            --end;
+        text.resize(end);
+        text += "…";
+    }
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
+    return text;
+}
 
 void FieldProblems::add(const std::string& path, const std::string& text, std::string hint, bool ignored) {
     if (problems_.size() >= most_problems && (ignored || is_refused_)) // a first refusal always counts

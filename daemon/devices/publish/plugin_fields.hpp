@@ -11,6 +11,9 @@
 
 namespace gpuhost::devices {
 
+/// Returns the text for a message: cut, and without characters that would not be on one line.
+[[nodiscard]] std::string one_line(std::string text);
+
 class FieldProblems {
   public:
     /// `lines` must outlive the object.
@@ -21,6 +24,7 @@ class FieldProblems {
     /// Adds a mistake that has no effect but this message.
     void ignore(const std::string& path, const std::string& text);
     [[nodiscard]] const std::vector<core::SettingsProblem>& all() const { return problems_; }
+    [[nodiscard]] bool is_refused() const { return is_refused_; }
 
   private:
     void add(const std::string& path, const std::string& text, std::string hint, bool ignored);

@@ -52,7 +52,7 @@ TEST(PluginConfig, FlagsOfTheSharingAreRead) {
 
 TEST(PluginConfig, FileWithoutSharingSharesNothing) {
     for (const char* text :
-         {"", "version: v1\n", "{}", "{\"version\": \"v1\", \"sharing\": {\"mps\": null}}",
+         {"version: v1\n", "{}", "{\"version\": \"v1\", \"sharing\": {\"mps\": null}}",
           "version: v1\nflags:\n  migStrategy: none\n  failOnInitError: true\n  nvidiaDriverRoot: /\n"
           "  plugin:\n    passDeviceSpecs: false\n    deviceListStrategy: [cdi-cri]\n    deviceIDStrategy: "
           "uuid\n"
@@ -111,6 +111,20 @@ TEST(PluginConfig, InvalidValuesAreRefused) {
     EXPECT_NE(parse_plugin_config("flags: [a\n", settings()).mistake(), "");
 }
 
+TEST(PluginConfig, FileWithoutDocumentIsRefused) {
+    for (const char* text : {"", "\n", "# version: v1\n", "null\n", "---\n...\n"})
+        EXPECT_EQ(problems(text), Texts{"/a.yaml: is empty (without sharing: version: v1)"}) << text;
+}
+
+TEST(PluginConfig, FileThatSharesNoGpuIsRefused) {
+    EXPECT_EQ(
+        parse(slices("{name: nvidia.com/gpus, replicas: 4}")).mistake(),
+        "/a.yaml:4: sharing.timeSlicing.resources has no 'nvidia.com/gpu' and no MIG profile, so that no "
+        "GPU would be shared");
+    EXPECT_EQ(parse(slices("{name: mig-1g.5gb, replicas: 4}")).mistake(), "") << "hosts share the file";
+    EXPECT_EQ(problems(slices("{name: gpu, replicas: 1}")).size(), 1U) << "one mistake";
+}
+
 TEST(PluginConfig, FieldsWithoutEffectAreNamed) {
     EXPECT_EQ(
         problems(slices("name: gpu\n      replicas: 2\n      rename: slice\n      devices: [0, '0:1', "
@@ -127,7 +141,8 @@ TEST(PluginConfig, FieldsWithoutEffectAreNamed) {
                      "/a.yaml:4: flags.plugin.deviceListStrategy 'envvar' has no effect here, ignoring"}));
     EXPECT_EQ(problems("resources:\n  gpus:\n  - {pattern: 'A100*', name: a100}\n"),
               Texts{"/a.yaml:2: resources.gpus has no effect here, ignoring"});
-    const PluginConfig other = parse(slices("{name: vgpu, replicas: 2, devices: 3}"));
+    const PluginConfig other =
+        parse(slices("{name: vgpu, replicas: 2, devices: 3}\n    - {name: gpu, replicas: 2}"));
     EXPECT_EQ(other.mistake(), "");
     EXPECT_EQ(other.problems.size(), 2U);
 }
@@ -143,6 +158,7 @@ TEST(PluginConfig, MessagesAreBounded) {
     for (int i = 0; i < 1000; ++i)
         key += "\u00e9";
     EXPECT_LT(problems(key + ": b\n").at(0).size(), 300U);
+    EXPECT_LT(problems(key + ": b\n" + key + ": c\n").at(0).size(), 300U) << "a message of the parser";
 }
 
 TEST(PluginConfig, LongRenamedPathIsRefused) {
