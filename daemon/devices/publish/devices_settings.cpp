@@ -48,6 +48,16 @@ std::string path_mistake(std::string_view value) {
     return "";
 }
 
+/// gpuhostd's sandbox has other files there, or none.
+std::string file_mistake(std::string_view value) {
+    if (value.empty())
+        return "";
+    for (const std::string_view hidden : {"/root/", "/home/", "/tmp/", "/var/tmp/", "/run/user/"})
+        if (base::starts_with(value, hidden))
+            return "is below /root, /home, /tmp, /var/tmp or /run/user, which gpuhostd can't read";
+    return path_mistake(value);
+}
+
 std::string root_mistake(std::string_view value) {
     if (std::string why = path_mistake(value); !why.empty())
         return why;
@@ -120,7 +130,7 @@ constexpr std::array keys{
                "let gpuhost-cluster taint the Node while a GPU is unhealthy"},
     SettingKey{"Devices", "ConfigFile", SettingType::String, "", "",
                "configuration of NVIDIA's device plugin, for its time slices; empty: no GPU is shared", "",
-               path_mistake},
+               file_mistake},
 };
 
 } // namespace
@@ -163,8 +173,7 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         values.mistake = "ResourceName=" + values.resource + " " + why;
     else if (const std::string of_root = root_mistake(values.kubelet_root); !of_root.empty())
         values.mistake = "KubeletRoot=" + values.kubelet_root + " " + of_root;
-    else if (const std::string of_file = values.config_file.empty() ? "" : path_mistake(values.config_file);
-             !of_file.empty())
+    else if (const std::string of_file = file_mistake(values.config_file); !of_file.empty())
         values.mistake = "ConfigFile=" + values.config_file + " " + of_file;
     else if (const std::size_t length = longest_socket(values); length > longest_path)
         values.mistake = "ResourceName= and KubeletRoot= make a socket's path of " + std::to_string(length) +

@@ -799,6 +799,14 @@ TEST_F(DevicesTest, MistakesInTheConfigFileAreReported) {
     EXPECT_NE(devices_settings(settings_).mistake.find("ConfigFile=a.yaml is not an absolute path"),
               std::string::npos);
     EXPECT_EQ(devices_settings_from_json(to_json(devices_settings(settings_))).config_file, "a.yaml");
+    for (const std::string directory : {"/root", "/home", "/tmp", "/var/tmp", "/run/user"}) {
+        set("ConfigFile", directory + "/0/a");
+        EXPECT_NE(devices_settings(settings_).mistake.find("/root, /home, /tmp, /var/tmp or /run/user"),
+                  std::string::npos)
+            << directory;
+    }
+    set("ConfigFile", "/tmpfs/a");
+    EXPECT_EQ(devices_settings(settings_).mistake, "");
 }
 
 } // namespace
