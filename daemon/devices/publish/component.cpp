@@ -29,18 +29,20 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     plan.kind = "devices.converge";
     plan.title = is_none ? "no longer offer GPUs to the kubelet"
                          : "offer the GPUs to the kubelet as " + settings.resource;
+    const auto others = base::strings_or_empty(observed, "others");
     if (settings.serve && !settings.mistake.empty()) {
         plan.undecided = core::Problem{base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake,
                                        "Correct it in gpuhostd.conf, then: gpuhostctl reload."};
-        return plan;
-    }
-    if (std::string why = base::string_or(observed, "mistake", ""); !why.empty())
+        if (!is_none && others.empty()) // a step could only remove the offer
+            return plan;
+    } else if (std::string why = base::string_or(observed, "mistake", ""); !why.empty()) {
         plan.undecided = core::Problem{base::Errc::BadContent, std::move(why), config_hint};
+    }
     // If the plan changes the driver, the steps from devices_steps_around() write the offer.
     if (desired.driver_changes && (settings.serve || exists))
         return plan;
     plan.reasons = offer_reasons(settings, observed);
-    if (const auto others = base::strings_or_empty(observed, "others"); !is_none && !others.empty()) {
+    if (!is_none && !others.empty()) {
         base::Error error = other_server_error(others.front());
         if (remains(observed)) {
             plan.title = "no longer offer GPUs to the kubelet";

@@ -103,14 +103,15 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
 
 /// Observes the host again: an earlier step may have loaded a driver after the plan was made.
 Result<Json> converge(StepContext& context, const DevicesSettings& settings) {
-    if (settings.serve && !settings.mistake.empty())
-        return base::fail(base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake);
     const Json observed = observe_devices(context.root, settings);
     const auto others = base::strings_or_empty(observed, "others");
+    const bool is_none = !settings.serve || observed_driver(observed).empty();
+    if (!settings.mistake.empty() && !is_none && others.empty())
+        return base::fail(base::Errc::InvalidArgument, "section [Devices]: " + settings.mistake);
     if (others.empty() && offer_reasons(settings, observed).empty())
         return Json{{"gpus", base::int_or(base::member(observed, "offer"), "gpus", 0)}};
     GPUHOST_CHECK(save_offer(context.root, context.staging));
-    if (!settings.serve || observed_driver(observed).empty()) {
+    if (is_none) {
         GPUHOST_CHECK(remove_offer(context.root));
         if (!settings.serve)
             publish_features(context);

@@ -144,6 +144,30 @@ TEST_F(DevicesTest, InvalidSettingsAreNamed) {
     EXPECT_FALSE(settings_.set("Devices", "MigStrategy", "all", "test"));
 }
 
+TEST_F(DevicesTest, InvalidSettingsDoNotKeepTheOffer) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_failure();
+    set("ConfigFile", "/tmp/a.yaml");
+    EXPECT_TRUE(plan().steps.empty() && plan().undecided);
+    EXPECT_FALSE(run(publishing(), false, "invalid"));
+    EXPECT_TRUE(root_.exists(offer_path));
+    {
+        host_.write("/var/lib/kubelet/device-plugins/x", "");
+        const Listener nvidia(host_.path("/var/lib/kubelet/device-plugins/nvidia-gpu.sock"));
+        ASSERT_EQ(plan().steps.size(), 1U);
+        ASSERT_TRUE(run(plan().steps.at(0), false, "other"));
+        EXPECT_FALSE(root_.exists(offer_path));
+        ASSERT_TRUE(run(publishing(), true, "other"));
+    }
+    ASSERT_TRUE(root_.exists(offer_path)) << "undone";
+    ASSERT_TRUE(root_.remove("/sys/module/nvidia/version"));
+    EXPECT_EQ(plan().reasons, Texts{"no driver is loaded"});
+    EXPECT_EQ(plan().undecided->code, Errc::InvalidArgument);
+    ASSERT_TRUE(run(plan().steps.at(0), false, "unloaded"));
+    EXPECT_FALSE(root_.exists(offer_path));
+}
+
 TEST_F(DevicesTest, OnlyListeningPluginsAreOtherServers) {
     EXPECT_EQ(other_servers(root_), Texts());
     const std::string path = "/var/lib/kubelet/device-plugins/";
