@@ -34,18 +34,15 @@ Result<void> write_present(const StepContext& context, KeptMig kept) {
 }
 
 /// Returns why the instances of each GPU could not be created.
-Failures create_kept(const StepContext& context, const Geometry& kept, std::size_t& created) {
+Failures failures_of(const Geometry& wanted, const Result<std::vector<RestoredGpu>>& results) {
     Failures failures;
-    const auto results = ask_restore(context.root, std::string(kept_path), Restore::each_gpu);
     if (!results)
-        for (const MigGpu& gpu : kept)
+        for (const MigGpu& gpu : wanted)
             failures[gpu.uuid] = results.error().message;
     else
-        for (const RestoredGpu& gpu : *results) {
-            created += gpu.created;
+        for (const RestoredGpu& gpu : *results)
             if (!gpu.problems.empty())
                 failures[gpu.uuid] = base::join(gpu.problems, "; ");
-        }
     return failures;
 }
 
@@ -74,11 +71,14 @@ Result<Json> recreate(StepContext& context, const Json& /*args*/) {
         return done;
     }
     context.progress(-1, "creating the MIG instances");
+    const auto results = ask_restore(context.root, std::string(kept_path), Restore::each_gpu);
     std::size_t created = 0;
-    Failures failures = create_kept(context, (*kept)->gpus, created);
+    for (const RestoredGpu& gpu : results.value_or(std::vector<RestoredGpu>()))
+        created += gpu.created;
+    Failures failures = failures_of((*kept)->gpus, results);
     const Geometry present = ask_geometry(context.root, reading).value_or(Geometry());
     forgive(context, (*kept)->gpus, present, failures);
-    KeptMig result = keep_present((*kept)->gpus, present, failures);
+    KeptMig result = keep_present({(*kept)->gpus, {}, {}}, present, failures);
     for (const std::string& problem : result.problems)
         context.warn(problem);
     GPUHOST_CHECK(write_present(context, std::move(result)));
@@ -92,12 +92,13 @@ Result<void> undo_recreate(StepContext& context, const Json& /*args*/) {
 }
 
 /// If NVML does not answer, what is kept stays, with that as its problem, so that the step is not repeated
-/// for the same instances.
+/// for the same instances. Without instances, kept or present, its silence is no problem.
 Result<Json> add(StepContext& context) {
     GPUHOST_TRY(kept, read_kept(context.root));
     const KeptMig before = kept ? *std::move(kept) : KeptMig();
-    auto present = ask_geometry(context.root, reading);
-    KeptMig after = present ? keep_present(before.gpus, *present, {}) : before;
+    const bool is_any = !before.gpus.empty() || !listed_instances(context.root).empty();
+    auto present = is_any ? ask_geometry(context.root, reading) : Geometry();
+    KeptMig after = present ? keep_present(before, *present, {}) : before;
     if (!present)
         after.problems = {"NVML can't describe the MIG instances: " + present.error().message};
     for (const std::string& problem : after.problems)
@@ -111,15 +112,20 @@ Result<Json> record(StepContext& context, const Json& args) {
     const std::string mode = base::string_or(args, "mode", "add");
     if (mode == "add")
         return add(context);
-    KeptMig after;
-    if (mode != "remove") {
-        context.progress(-1, "reading the MIG instances");
-        GPUHOST_TRY(present, ask_geometry(context.root, reading));
-        after = keep_present({}, present, {});
+    if (mode == "remove") {
+        GPUHOST_CHECK(context.root.remove(kept_path));
+        GPUHOST_CHECK(mark_tried(context));
+        return Json::object();
     }
+    context.progress(-1, "reading the MIG instances");
+    GPUHOST_TRY(present, ask_geometry(context.root, reading));
     GPUHOST_CHECK(mark_tried(context));
-    GPUHOST_CHECK(write_present(context, std::move(after)));
+    GPUHOST_CHECK(write_present(context, keep_present({}, present, {})));
     return Json::object();
+}
+
+void warn_not_kept(const StepContext& context, const base::Error& why) {
+    context.warn("the MIG instances are not kept for the next restart: " + why.message);
 }
 
 } // namespace
@@ -158,9 +164,24 @@ void keep_saved(const StepContext& context, const Geometry& saved) {
         return; // status reports it
     auto done = mark_tried(context);
     if (done)
-        done = write_present(context, keep_present(*kept ? (*kept)->gpus : Geometry(), saved, {}));
+        done = write_present(context, keep_present(kept->value_or(KeptMig()), saved, {}));
     if (!done)
-        context.warn("the MIG instances are not kept for the next restart: " + done.error().message);
+        warn_not_kept(context, done.error());
+}
+
+void keep_failures(const StepContext& context, const Geometry& saved,
+                   const Result<std::vector<RestoredGpu>>& results) {
+    const auto kept = read_kept(context.root);
+    if (is_recreation_due(context.root) || !kept || !*kept)
+        return;
+    Failures failures = failures_of(saved, results);
+    const Geometry present = ask_geometry(context.root, reading).value_or(Geometry());
+    forgive(context, (*kept)->gpus, present, failures);
+    if (failures.empty())
+        return;
+    const auto done = write_present(context, keep_present(**kept, present, failures));
+    if (!done)
+        warn_not_kept(context, done.error());
 }
 
 } // namespace gpuhost::devices

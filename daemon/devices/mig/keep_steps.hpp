@@ -11,6 +11,7 @@
 
 #include "daemon/core/step.hpp"
 #include "daemon/devices/mig/geometry.hpp"
+#include "daemon/devices/mig/restored.hpp"
 
 #include <string>
 #include <vector>
@@ -26,5 +27,9 @@ namespace gpuhost::devices {
 
 /// Keeps the instances of a swap, as mig.record with "add" does. A failure is a warning.
 void keep_saved(const core::StepContext& context, const Geometry& saved);
+
+/// Keeps the instances that the undo of a swap could not create. `results`: of ask_restore() for `saved`.
+void keep_failures(const core::StepContext& context, const Geometry& saved,
+                   const base::Result<std::vector<RestoredGpu>>& results);
 
 } // namespace gpuhost::devices

@@ -2,6 +2,7 @@
 #include "daemon/devices/mig/kept.hpp"
 
 #include "daemon/base/json.hpp"
+#include "daemon/devices/mig/restore_plan.hpp"
 #include "daemon/runtime/gpu/gpus.hpp"
 
 #include <algorithm>
@@ -31,10 +32,28 @@ const MigGpu* find_present(const Geometry& present, const MigGpu& gpu) {
     return unknown == present.end() ? nullptr : &*unknown;
 }
 
+/// Returns `gpu` with the failure that applies to it; nullopt: none does.
+std::optional<MigGpu> failed_gpu(const MigGpu& gpu, const MigGpu* present, const MigGpu* before,
+                                 const Failures& failures) {
+    const bool is_known = present != nullptr && present->problem.empty();
+    MigGpu failed{gpu.uuid, gpu.address, gpu.split, {}, ""};
+    if (is_known)
+        failed.instances = present->instances;
+    if (const auto failure = failures.find(gpu.uuid); failure != failures.end()) {
+        failed.problem = failure->second.substr(0, longest_problem);
+        return failed;
+    }
+    if (before == nullptr)
+        return std::nullopt;
+    if (!is_known)
+        return *before;
+    const bool is_part = missing(*present, gpu).empty() && !missing(gpu, *present).empty();
+    failed.problem = before->problem;
+    return is_part || present->instances == before->instances ? std::optional(failed) : std::nullopt;
+}
+
 /// Returns why the instances of `gpu` stay kept; empty if those of `present` replace them.
-std::string missing_because(const MigGpu& gpu, const MigGpu* present, const Failures& failures) {
-    if (const auto failure = failures.find(gpu.uuid); failure != failures.end())
-        return failure->second;
+std::string missing_because(const MigGpu& gpu, const MigGpu* present) {
     if (gpu.instances.empty())
         return "";
     if (present == nullptr)
@@ -44,12 +63,17 @@ std::string missing_because(const MigGpu& gpu, const MigGpu* present, const Fail
     return present->instances.empty() ? "they were destroyed" : "";
 }
 
+bool has_instances(const Geometry& gpus) {
+    return std::any_of(gpus.begin(), gpus.end(), [](const MigGpu& gpu) { return !gpu.instances.empty(); });
+}
+
 } // namespace
 
 Json to_json(const KeptMig& kept) {
     Json value = to_json(kept.gpus);
     value["instances"] = kept.instances;
     value["problems"] = kept.problems;
+    value["failed"] = base::member(to_json(kept.failed), "gpus");
     return value;
 }
 
@@ -57,7 +81,8 @@ Result<KeptMig> kept_from_json(const Json& value) {
     GPUHOST_TRY(gpus, geometry_from_json(value));
     GPUHOST_TRY(instances, base::get_strings(value, "instances"));
     GPUHOST_TRY(problems, base::get_strings(value, "problems"));
-    return KeptMig{std::move(gpus), std::move(instances), std::move(problems)};
+    GPUHOST_TRY(failed, geometry_from_json({{"gpus", base::member(value, "failed")}}));
+    return KeptMig{std::move(gpus), std::move(instances), std::move(problems), std::move(failed)};
 }
 
 Result<std::optional<KeptMig>> read_kept(const Root& root) {
@@ -75,16 +100,17 @@ Result<std::optional<KeptMig>> read_kept(const Root& root) {
 }
 
 Result<void> write_kept(const Root& root, const KeptMig& kept) {
-    const bool is_worthwhile = std::any_of(kept.gpus.begin(), kept.gpus.end(),
-                                           [](const MigGpu& gpu) { return !gpu.instances.empty(); });
-    if (!is_worthwhile)
+    if (!has_instances(kept.gpus) && kept.instances.empty() && kept.problems.empty())
         return root.remove(kept_path);
     GPUHOST_CHECK(root.make_directories(kept_path.substr(0, kept_path.rfind('/'))));
     return root.write_atomic(kept_path, base::dump_pretty(to_json(kept)));
 }
 
 bool is_recreation_due(const Root& root) {
-    return root.exists(kept_path) && !root.exists(tried_path);
+    if (root.exists(tried_path))
+        return false;
+    const auto kept = read_kept(root);
+    return kept && *kept && has_instances((*kept)->gpus);
 }
 
 std::vector<std::string> listed_instances(const Root& root) {
@@ -93,13 +119,17 @@ std::vector<std::string> listed_instances(const Root& root) {
     return instances;
 }
 
-KeptMig keep_present(const Geometry& kept, const Geometry& present, const Failures& failures) {
+KeptMig keep_present(const KeptMig& kept, const Geometry& present, const Failures& failures) {
     KeptMig result;
-    for (const MigGpu& gpu : kept) {
-        const std::string why = missing_because(gpu, find_present(present, gpu), failures);
+    for (const MigGpu& gpu : kept.gpus) {
+        const MigGpu* const now = find_present(present, gpu);
+        auto failed = failed_gpu(gpu, now, find_gpu(kept.failed, gpu.uuid), failures);
+        const std::string why = failed ? failed->problem : missing_because(gpu, now);
         if (why.empty())
             continue;
         result.gpus.push_back(gpu);
+        if (failed)
+            result.failed.push_back(*std::move(failed));
         result.problems.push_back("MIG instances of " + name_of(gpu) + " (" + gpu.uuid +
                                   ") are missing: " + why);
     }

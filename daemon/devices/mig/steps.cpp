@@ -142,9 +142,13 @@ void add_missing(const Geometry& saved, const std::vector<RestoredGpu>& results,
 }
 
 /// An operation has neither the hint nor the warnings of a failed undo. So its message says what to do.
-Result<Json> create_again(StepContext& context, const Geometry& saved, Restore scope) {
+/// `keep`: what can't be created stays kept.
+Result<Json> create_again(StepContext& context, const Geometry& saved, Restore scope, bool keep) {
     context.progress(-1, "creating the MIG instances");
-    GPUHOST_TRY(gpus, ask_restore(context.root, saved_path(context), scope));
+    const auto answer = ask_restore(context.root, saved_path(context), scope);
+    if (keep)
+        keep_failures(context, saved, answer);
+    GPUHOST_TRY(gpus, answer);
     std::vector<std::string> problems;
     std::size_t created = 0;
     for (const RestoredGpu& gpu : gpus) {
@@ -166,7 +170,7 @@ Result<Json> restore(StepContext& context, const Json& /*args*/) {
     if (!saved)
         return base::fail(Errc::NotFound, "the MIG instances were not saved");
     return count_split(*saved) == 0 ? Json{{"gpus", 0}, {"created", 0}}
-                                    : create_again(context, *saved, Restore::all_or_none);
+                                    : create_again(context, *saved, Restore::all_or_none, false);
 }
 
 /// Waits until the driver is loaded. After a boot the undo may run before udev has loaded its modules.
@@ -183,12 +187,12 @@ Result<void> wait_for_driver(const StepContext& context) {
     return {};
 }
 
-Result<void> undo_save(StepContext& context, const Json& /*args*/) {
+Result<void> undo_save(StepContext& context, const Json& args) {
     GPUHOST_TRY(saved, read_saved(context));
     if (!saved || count_split(*saved) == 0)
         return {};
     GPUHOST_CHECK(wait_for_driver(context));
-    GPUHOST_CHECK(create_again(context, *saved, Restore::each_gpu));
+    GPUHOST_CHECK(create_again(context, *saved, Restore::each_gpu, base::bool_or(args, "keep", false)));
     return {};
 }
 
@@ -203,12 +207,13 @@ std::size_t count_gpus_with_instances(const base::Root& root) {
 
 std::vector<core::StepKind> mig_step_kinds() {
     std::vector<core::StepKind> kinds = keep_step_kinds();
-    kinds.push_back({.name = "mig.save",
-                     .sandbox = core::Sandbox::Mig,
-                     .deadline = std::chrono::minutes(10),
-                     .ends_with_boot = true,
-                     .has_preflight = true,
-                     .has_undo = true});
+    kinds.push_back(
+        {.name = "mig.save",
+         .sandbox = core::Sandbox::Mig,
+         .deadline = std::chrono::minutes(15), // the undo waits, creates and may read the instances
+         .ends_with_boot = true,
+         .has_preflight = true,
+         .has_undo = true});
     kinds.push_back({.name = "mig.restore",
                      .sandbox = core::Sandbox::Mig,
                      .deadline = std::chrono::minutes(10),

@@ -143,5 +143,25 @@ TEST_F(MigStepsTest, SilentNvmlOverwritesNothing) {
     EXPECT_FALSE(root_.exists(kept_path));
 }
 
+TEST_F(MigStepsTest, SilentNvmlIsAskedOnceWithoutAFile) {
+    ASSERT_TRUE(root_.remove(kept_path));
+    EXPECT_EQ(kinds(plan()), Texts{"mig.recordadd"});
+    ASSERT_TRUE(run(mig_record_step("", "add")));
+    EXPECT_EQ(kinds(plan()), Texts{}) << "the step is not repeated";
+    ASSERT_TRUE(plan().undecided);
+    EXPECT_NE(plan().undecided->text.find("NVML can't describe"), std::string::npos);
+    ASSERT_TRUE(root_.remove(tried_path));
+    EXPECT_FALSE(is_recreation_due(root_)) << "no GPU is kept";
+}
+
+TEST_F(MigStepsTest, SilentNvmlIsNoProblemWithoutInstances) {
+    ASSERT_TRUE(root_.remove(kept_path));
+    ASSERT_TRUE(run(mig_record_step("", "add")));
+    ASSERT_TRUE(root_.remove_tree("/proc/driver/nvidia/capabilities"));
+    EXPECT_EQ(kinds(plan()), Texts{"mig.recordadd"});
+    ASSERT_TRUE(run(mig_record_step("", "add")));
+    EXPECT_FALSE(root_.exists(kept_path));
+}
+
 } // namespace
 } // namespace gpuhost::devices

@@ -16,16 +16,21 @@ MigGpu gpu(const std::string& number, std::vector<GpuInstance> instances) {
 
 const GpuInstance one{7, 0, {0, 1}, {{0, 0, 0, {0, 1}, "MIG-2"}}};
 const GpuInstance other{8, 0, {1, 1}, {}};
+const GpuInstance third{9, 0, {2, 1}, {}};
+
+KeptMig only(Geometry gpus) {
+    return {std::move(gpus), {}, {}};
+}
 
 TEST(KeepPresentTest, PresentInstancesReplaceThoseOfTheGpu) {
-    const KeptMig kept = keep_present({gpu("1", {one})}, {gpu("1", {other}), gpu("2", {one})}, {});
+    const KeptMig kept = keep_present(only({gpu("1", {one})}), {gpu("1", {other}), gpu("2", {one})}, {});
     EXPECT_EQ(kept.gpus, (Geometry{gpu("1", {other}), gpu("2", {one})}));
     EXPECT_EQ(kept.problems, Texts{});
 }
 
 TEST(KeepPresentTest, DestroyedInstancesStayKept) {
     const KeptMig kept =
-        keep_present({gpu("1", {one}), gpu("2", {one})}, {gpu("1", {}), gpu("2", {one})}, {});
+        keep_present(only({gpu("1", {one}), gpu("2", {one})}), {gpu("1", {}), gpu("2", {one})}, {});
     EXPECT_EQ(kept.gpus, (Geometry{gpu("1", {one}), gpu("2", {one})}));
     ASSERT_EQ(kept.problems.size(), 1U);
     EXPECT_NE(kept.problems[0].find("GPU 0000:01:00.0 (GPU-1) are missing"), std::string::npos);
@@ -33,7 +38,7 @@ TEST(KeepPresentTest, DestroyedInstancesStayKept) {
 }
 
 TEST(KeepPresentTest, MissingGpuStaysKept) {
-    const KeptMig kept = keep_present({gpu("1", {one})}, {gpu("2", {other})}, {});
+    const KeptMig kept = keep_present(only({gpu("1", {one})}), {gpu("2", {other})}, {});
     EXPECT_EQ(kept.gpus, (Geometry{gpu("1", {one}), gpu("2", {other})}));
     EXPECT_EQ(kept.problems.size(), 1U);
 }
@@ -41,17 +46,42 @@ TEST(KeepPresentTest, MissingGpuStaysKept) {
 TEST(KeepPresentTest, UndescribedGpuStaysKept) {
     MigGpu broken = gpu("1", {});
     broken.problem = "nvmlDeviceGetMigMode: GPU is lost";
-    const KeptMig kept = keep_present({gpu("1", {one})}, {broken, broken}, {});
+    const KeptMig kept = keep_present(only({gpu("1", {one})}), {broken, broken}, {});
     EXPECT_EQ(kept.gpus, Geometry{gpu("1", {one})});
     ASSERT_EQ(kept.problems.size(), 1U);
     EXPECT_NE(kept.problems[0].find("GPU is lost"), std::string::npos);
 }
 
 TEST(KeepPresentTest, FailureKeepsWhatWasCreatedPartly) {
-    const KeptMig kept = keep_present({gpu("1", {one, other})}, {gpu("1", {one})}, {{"GPU-1", "too small"}});
+    const KeptMig kept =
+        keep_present(only({gpu("1", {one, other})}), {gpu("1", {one})}, {{"GPU-1", "too small"}});
     EXPECT_EQ(kept.gpus, (Geometry{gpu("1", {one, other})}));
     ASSERT_EQ(kept.problems.size(), 1U);
     EXPECT_NE(kept.problems[0].find(": too small"), std::string::npos);
+}
+
+TEST(KeepPresentTest, PartOfFailedInstancesStaysAFailure) {
+    const KeptMig failed =
+        keep_present(only({gpu("1", {one, other})}), {gpu("1", {one})}, {{"GPU-1", "too small"}});
+    EXPECT_EQ(keep_present(failed, {gpu("1", {one})}, {}), failed) << "another GPU has changed";
+    EXPECT_EQ(keep_present(failed, {gpu("1", {other})}, {}).gpus, failed.gpus);
+    EXPECT_EQ(keep_present(failed, {gpu("1", {})}, {}).problems, failed.problems);
+    EXPECT_EQ(keep_present(failed, {}, {}), failed) << "NVML is silent";
+}
+
+TEST(KeepPresentTest, ForeignInstancesOfAFailureStayUntilTheyChange) {
+    const KeptMig failed =
+        keep_present(only({gpu("1", {one})}), {gpu("1", {other})}, {{"GPU-1", "others exist"}});
+    EXPECT_EQ(keep_present(failed, {gpu("1", {other})}, {}), failed);
+    const KeptMig changed = keep_present(failed, {gpu("1", {other, third})}, {});
+    EXPECT_EQ(changed, only({gpu("1", {other, third})})) << "an administrator has decided";
+}
+
+TEST(KeepPresentTest, CreatedInstancesEndAFailure) {
+    const KeptMig failed =
+        keep_present(only({gpu("1", {one, other})}), {gpu("1", {one})}, {{"GPU-1", "too small"}});
+    const Geometry whole{gpu("1", {one, other})};
+    EXPECT_EQ(keep_present(failed, whole, {}), only(whole));
 }
 
 TEST(KeepPresentTest, WholeGpusAreNotKept) {
@@ -68,7 +98,9 @@ class KeptTest : public testing::Test {
 
 TEST_F(KeptTest, FileIsReadAsItWasWritten) {
     EXPECT_FALSE(read_kept(root_).value());
-    const KeptMig kept{{gpu("1", {one})}, {"gpu0/mig/gi7"}, {"a problem"}};
+    MigGpu failed = gpu("1", {});
+    failed.problem = "too small";
+    const KeptMig kept{{gpu("1", {one})}, {"gpu0/mig/gi7"}, {"a problem"}, {failed}};
     ASSERT_TRUE(write_kept(root_, kept));
     EXPECT_EQ(read_kept(root_).value(), kept);
 }
