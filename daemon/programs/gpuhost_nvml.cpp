@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuhost-nvml: describes the GPUs and their MIG instances, with facts that only NVIDIA's management library
 // (NVML) knows. "mig" describes what a re-creation of the instances needs, "mig-restore" creates the
-// instances that a file describes, of all GPUs or of none; "mig-restore-each" leaves out GPUs.
+// instances that a file describes, of all GPUs or of none; "mig-restore-each" and "mig-restore-boot" leave
+// out GPUs.
 // Runs as a separate process, because the library may hang or crash; see daemon/runtime/gpu/nvml_answer.hpp.
 #include "daemon/base/handle.hpp"
 #include "daemon/base/hex.hpp"
@@ -226,13 +227,12 @@ Result<base::Json> answer(const std::vector<std::string>& words) {
         return describe_gpus(library);
     if (words[1] == "mig")
         return describe_mig(library);
-    const bool each = words[1] == "mig-restore-each";
-    return restore_mig(library, words[2], each ? devices::Restore::each_gpu : devices::Restore::all_or_none);
+    return restore_mig(library, words[2], devices::restore_of(words[1]).value());
 }
 
 bool is_valid(const std::vector<std::string>& words) {
     return words.size() == 1 || (words.size() == 2 && words[1] == "mig") ||
-           (words.size() == 3 && (words[1] == "mig-restore" || words[1] == "mig-restore-each"));
+           (words.size() == 3 && devices::restore_of(words[1]));
 }
 
 } // namespace
@@ -240,7 +240,8 @@ bool is_valid(const std::vector<std::string>& words) {
 int main(int argc, char* argv[]) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     if (!is_valid(words)) {
-        (void)std::fputs("usage: gpuhost-nvml LIBRARY [mig | mig-restore FILE | mig-restore-each FILE]\n",
+        (void)std::fputs("usage: gpuhost-nvml LIBRARY [mig | mig-restore FILE | mig-restore-each FILE | "
+                         "mig-restore-boot FILE]\n",
                          stderr);
         return 2;
     }

@@ -2,6 +2,7 @@
 """MIG instances in a driver swap: destroyed with the old driver, re-created with the new one, or with the old one
 if the swap is undone. And after a restart of the host: created again before containers get the GPUs."""
 import glob
+import json
 import os
 import shutil
 import threading
@@ -305,6 +306,60 @@ def check_destroyed(t, host):
     t.equal(sorted(geometry(host)), sorted(before), "another GPU is split")
 
 
+def check_ampere(t, host):
+    """The MIG mode of an A100 lasts over reboots, so one that is off was switched off."""
+    before = geometry(host)
+    try:
+        inforom = host.path("/stub-inforom")
+        write(host.path(STUB), NVML + "ampere 1\n")
+        write(inforom, "split 1\n")
+        reboot(host)
+        unchanged(t, host, before, OLD, "a reboot keeps the instances of an A100")
+        write(inforom, "")
+        reboot(host)
+        t.equal((list(geometry(host)), read(inforom)), ([GPU + "0"], ""), "a boot does not switch on the MIG mode of an A100")
+        t.ok(f"({GPU}1) are missing: the MIG mode was switched off" in problem(host), "status says that the mode is off", problem(host))
+        write(host.path(STUB), NVML + "ampere 1\nfail activate 16\n")
+        said = next(gpu["problems"] for gpu in split(host)["gpus"] if gpu["uuid"] == GPU + "1")
+        t.ok("a reset of the GPU must turn it on" in str(said) and read(inforom) == "", "a failed activation leaves no pending mode", said, read(inforom))
+    finally:
+        write(host.path(STUB), NVML)
+        os.unlink(inforom)
+    split(host)
+    host.ctl("apply", check=0)
+    unchanged(t, host, before, OLD, "an administrator creates the instances of the A100")
+    t.equal(problem(host), "", "the problem of the A100 ends")
+
+
+def check_partly(t, host):
+    """Some instances of a GPU are created. What it got does not replace what is kept."""
+    before = geometry(host)
+    kept = json.loads(read(host.path(KEPT)))["gpus"]
+    write(host.path(STUB), NVML + "fail compute-instance 23\n")
+    reboot(host)
+    write(host.path(STUB), NVML)
+    t.ok("nvmlGpuInstanceCreateComputeInstance" in problem(host), "a boot creates a part of the instances", problem(host))
+    split(host, {"gpus": SPLIT["gpus"][1:]})
+    host.ctl("apply")
+    kept_now = json.loads(read(host.path(KEPT)))["gpus"]
+    t.equal(({gpu["uuid"]: gpu for gpu in kept_now}, GPU + "1" in problem(host)), ({gpu["uuid"]: gpu for gpu in kept}, True),
+            "a change of another GPU does not replace them")
+    run = host.ctl("driver", "swap", NEW)
+    t.ok(run.returncode == 0 and GPU + "1" in problem(host), "a swap does not replace them", run.stderr, problem(host))
+    host.ctl("driver", "swap", OLD, check=0)
+    reboot(host)
+    unchanged(t, host, before, OLD, "the next boot creates all of them")
+    t.equal(problem(host), "", "a complete GPU has no problem")
+    write(host.path(STUB), NVML + f"fail compute-instance@{NEW} 23\nfail compute-instance@{OLD} 23\n")
+    run = host.ctl("driver", "swap", NEW)
+    write(host.path(STUB), NVML)
+    host.ctl("operation", "wait")
+    host.ctl("apply")
+    t.ok(run.returncode != 0 and GPU + "1" in problem(host), "the undo of a swap does not replace them", run.stderr, problem(host))
+    reboot(host)
+    unchanged(t, host, before, OLD, "the boot after a failed undo creates all of them")
+
+
 def check_unreadable(t, host):
     before = geometry(host)
     write(host.path(KEPT), "{")
@@ -360,5 +415,5 @@ def check_whole(t, host):
 
 if __name__ == "__main__":
     run_checks(check_split, check_dry_run, check_swap, check_undone, check_failures, check_wedged,
-               check_late_modules, check_lost, check_refusals, check_mismatch, check_other_instances, check_boot, check_boot_fails, check_lost_gpu, check_destroyed, check_unreadable, check_off,
+               check_late_modules, check_lost, check_refusals, check_mismatch, check_other_instances, check_boot, check_boot_fails, check_ampere, check_partly, check_lost_gpu, check_destroyed, check_unreadable, check_off,
                check_whole, make=prepare_split, kind=MigHost)

@@ -10,6 +10,7 @@
 //   instance DEVICE INDEX GPU-INSTANCE COMPUTE-INSTANCE PROFILE UUID
 //                                      a MIG instance, with NVML's number of the profile
 //   broken DEVICE NUMBER               the error of nvmlDeviceGetMigMode
+//   ampere DEVICE                      the MIG mode of the device lasts over reboots
 //   lost DEVICE                        the functions that describe the device fail
 //   gone DEVICE                        the device has no handle
 //   fabric DEVICE CLIQUE [STATE]       the device is in a network of NVLink switches; 3: registered in it
@@ -212,7 +213,7 @@ int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
 }
 
 int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
-    *major = 9;
+    *major = is_ampere(device) ? 8 : 9;
     *minor = 0;
     return state_of(device);
 }

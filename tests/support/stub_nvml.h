@@ -35,6 +35,8 @@ void forget_mig(void);
 int read_mig_line(const char* line);
 /* Reads the instances that this library has created. */
 int read_mig_state(void);
+/* Returns whether a device has a line "ampere". */
+int is_ampere(const void* device);
 /* Return NULL if there is no such MIG device. */
 void* mig_by_uuid(const char* uuid);
 const char* mig_uuid(const void* handle);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MIG for stub_nvml.c: the profiles and placements of an H100, mode and instances that last while the driver
 // is loaded. They are in the file stub-mig beside the driver's own in /proc/driver/nvidia, which the fake
-// kernel removes with the driver. A UUID is a function of the GPU, of its instances' ids and of "salt".
+// kernel removes with the driver. A UUID is a function of the GPU, of its instances' ids and of "salt". An
+// "ampere" stores its mode itself, in the file /stub-inforom: the next load of the driver has the pending mode.
 #include "tests/support/stub_nvml.h"
 
 #include <stdio.h>
@@ -64,6 +65,7 @@ static struct outer outers[most_outer];
 static struct inner inners[most_inner];
 static unsigned outer_count, inner_count;
 static int given_split[most_devices], is_split[most_devices], broken[most_devices];
+static int ampere[most_devices], pending[most_devices];
 static struct { int mode, activate, gpu_instance, compute_instance; } failures;
 static unsigned salt, slowness, busy, is_small;
 static unsigned mode_calls[most_devices];
@@ -73,6 +75,8 @@ void forget_mig(void) {
     memset(given_split, 0, sizeof given_split);
     memset(is_split, 0, sizeof is_split);
     memset(broken, 0, sizeof broken);
+    memset(ampere, 0, sizeof ampere);
+    memset(pending, 0, sizeof pending);
     memset(&failures, 0, sizeof failures);
 }
 
@@ -140,6 +144,7 @@ int read_mig_line(const char* line) {
     if (sscanf(line, "%31s", word) != 1)
         return 0;
     const int is_known = strcmp(word, "split") == 0 || strcmp(word, "broken") == 0 ||
+                         strcmp(word, "ampere") == 0 ||
                          strcmp(word, "instance") == 0 || strcmp(word, "fail") == 0 ||
                          strncmp(word, "salt", 4) == 0 || strncmp(word, "slow", 4) == 0 ||
                          strncmp(word, "busy", 4) == 0 || strncmp(word, "small", 5) == 0;
@@ -147,6 +152,8 @@ int read_mig_line(const char* line) {
         return 0;
     if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
         given_split[number] = 1;
+    if (sscanf(line, "ampere %u", &number) == 1 && number < most_devices)
+        ampere[number] = 1;
     if (sscanf(line, "broken %u %u", &number, &error) == 2 && number < most_devices)
         broken[number] = (int)error;
     read_instance(line);
@@ -205,12 +212,38 @@ static void number_devices(void) {
     }
 }
 
+int is_ampere(const void* device) {
+    return index_of(device) < most_devices && ampere[index_of(device)];
+}
+
+static void read_inforom(void) {
+    unsigned device;
+    FILE* const file = open_below_root("/stub-inforom", "r");
+    while (file && fscanf(file, " split %u", &device) == 1)
+        if (device < most_devices)
+            pending[device] = 1;
+    if (file)
+        fclose(file);
+}
+
+static void write_inforom(void) {
+    FILE* const file = open_below_root("/stub-inforom", "w");
+    for (unsigned device = 0; file && device < most_devices; ++device)
+        if (ampere[device] && pending[device])
+            fprintf(file, "split %u\n", device);
+    if (file)
+        fclose(file);
+}
+
 int read_mig_state(void) {
     char line[128];
     struct outer out;
     unsigned device;
     FILE* const file = open_below_root("/proc/driver/nvidia/stub-mig", "r");
     memcpy(is_split, given_split, sizeof is_split);
+    read_inforom();
+    for (device = 0; !file && device < most_devices; ++device)
+        is_split[device] |= ampere[device] && pending[device];
     while (file && fgets(line, sizeof line, file)) {
         struct inner in = {0};
         if (sscanf(line, "split %u", &device) == 1 && device < most_devices)
@@ -311,11 +344,12 @@ const char* mig_uuid(const void* handle) {
     return one ? one->uuid : NULL;
 }
 
-int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
+int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* after_reset) {
     const unsigned index = index_of(device);
     if (index >= most_devices)
         return not_supported;
-    *current = *pending = (unsigned)is_split[index];
+    *current = (unsigned)is_split[index];
+    *after_reset = (unsigned)(ampere[index] ? pending[index] : is_split[index]);
     return broken[index] ? broken[index] : state_of(device);
 }
 
@@ -325,6 +359,8 @@ int nvmlDeviceSetMigMode(void* device, unsigned mode, int* activation) {
         return not_supported;
     if (failures.mode)
         return failures.mode;
+    pending[index] = mode != 0;
+    write_inforom();
     *activation = mode_calls[index]++ < busy ? in_use : failures.activate;
     if (*activation)
         return success;

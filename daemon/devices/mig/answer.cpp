@@ -27,8 +27,7 @@ Result<Geometry> ask_geometry(const base::Root& host, std::chrono::seconds patie
 }
 
 Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host, const std::string& file, Restore scope) {
-    const char* const verb = scope == Restore::all_or_none ? "mig-restore" : "mig-restore-each";
-    GPUHOST_TRY(answer, ask(host, {verb, host.host_path(file)}, restoring));
+    GPUHOST_TRY(answer, ask(host, {verb_of(scope), host.host_path(file)}, restoring));
     return restored_from_json(answer);
 }
 

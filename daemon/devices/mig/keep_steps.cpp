@@ -71,7 +71,7 @@ Result<Json> recreate(StepContext& context, const Json& /*args*/) {
         return done;
     }
     context.progress(-1, "creating the MIG instances");
-    const auto results = ask_restore(context.root, std::string(kept_path), Restore::each_gpu);
+    const auto results = ask_restore(context.root, std::string(kept_path), Restore::after_boot);
     std::size_t created = 0;
     for (const RestoredGpu& gpu : results.value_or(std::vector<RestoredGpu>()))
         created += gpu.created;

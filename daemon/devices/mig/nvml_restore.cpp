@@ -31,7 +31,8 @@ struct Task {
 
 class Restorer {
   public:
-    explicit Restorer(const NvmlLibrary& library) : library_(library), geometry_(library) {}
+    Restorer(const NvmlLibrary& library, Restore scope)
+        : library_(library), geometry_(library), scope_(scope) {}
 
     [[nodiscard]] Task plan(const MigGpu& saved) const {
         Task task{saved, nullptr, false, {}, {saved.uuid, saved.address, false, 0, 0, {}, {}}};
@@ -47,6 +48,8 @@ class Restorer {
         task.plan = plan_restore(saved, *present, geometry_.placements(task.device, saved));
         task.result.kept = task.plan.kept;
         task.result.problems = task.plan.problems;
+        if (scope_ == Restore::after_boot && !task.split && does_mode_last(task.device))
+            task.result.problems.emplace_back("the MIG mode was switched off");
         return task;
     }
 
@@ -107,6 +110,10 @@ class Restorer {
             std::this_thread::sleep_for(mode_interval);
         }
         GPUHOST_CHECK(geometry_.check("nvmlDeviceSetMigMode", error));
+        if (activation != nvml::success) { // else a later reset of the GPU would switch it on
+            int ignored = nvml::success;
+            (void)library_.set_mig_mode(task.device, nvml::mig_disabled, &ignored);
+        }
         if (activation == nvml::reset_required)
             return base::fail(Errc::Failed, "the MIG mode is off, and a reset of the GPU must turn it on");
         return geometry_.check("the activation of the MIG mode", activation);
@@ -161,8 +168,16 @@ class Restorer {
         return {};
     }
 
+    /// Returns true if the GPU itself stores its MIG mode: A100 and A30. Later ones lose it with the driver.
+    [[nodiscard]] bool does_mode_last(nvml::Device device) const {
+        int major = 0;
+        int minor = 0;
+        return library_.compute_capability(device, &major, &minor) == nvml::success && major == nvml::ampere;
+    }
+
     const NvmlLibrary& library_;
     NvmlGeometry geometry_;
+    Restore scope_;
 };
 
 bool is_well(const Task& task) {
@@ -184,13 +199,13 @@ void enable(const Restorer& restorer, const NvmlLibrary& library, std::vector<Ta
 } // namespace
 
 std::vector<RestoredGpu> restore_geometry(const NvmlLibrary& library, const Geometry& saved, Restore scope) {
-    const Restorer restorer(library);
+    const Restorer restorer(library, scope);
     std::vector<Task> tasks;
     for (const MigGpu& gpu : saved)
         if (gpu.split)
             tasks.push_back(restorer.plan(gpu));
     std::vector<RestoredGpu> results;
-    if (scope == Restore::each_gpu || std::all_of(tasks.begin(), tasks.end(), is_well)) {
+    if (scope != Restore::all_or_none || std::all_of(tasks.begin(), tasks.end(), is_well)) {
         enable(restorer, library, tasks);
         for (Task& task : tasks)
             if (is_well(task))

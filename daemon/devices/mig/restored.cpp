@@ -4,6 +4,10 @@
 #include "daemon/base/json.hpp"
 #include "daemon/devices/mig/geometry.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace gpuhost::devices {
 
 using base::Errc;
@@ -13,6 +17,9 @@ using base::Result;
 namespace {
 
 constexpr std::size_t most_texts = 1000;
+constexpr std::array<std::pair<Restore, const char*>, 3> verbs{{{Restore::all_or_none, "mig-restore"},
+                                                                {Restore::each_gpu, "mig-restore-each"},
+                                                                {Restore::after_boot, "mig-restore-boot"}}};
 
 /// Reads a list of texts, and cuts each.
 Result<std::vector<std::string>> texts_of(const Json& value, std::string_view key) {
@@ -26,6 +33,17 @@ Result<std::vector<std::string>> texts_of(const Json& value, std::string_view ke
 }
 
 } // namespace
+
+const char* verb_of(Restore scope) noexcept {
+    return std::find_if(verbs.begin(), verbs.end(), [&](const auto& one) { return one.first == scope; })
+        ->second;
+}
+
+std::optional<Restore> restore_of(std::string_view verb) noexcept {
+    const auto* const found =
+        std::find_if(verbs.begin(), verbs.end(), [&](const auto& one) { return verb == one.second; });
+    return found == verbs.end() ? std::nullopt : std::optional(found->first);
+}
 
 Json to_json(const std::vector<RestoredGpu>& gpus) {
     Json list = Json::array();

@@ -4,7 +4,9 @@
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpuhost::devices {
@@ -12,9 +14,15 @@ namespace gpuhost::devices {
 enum class Restore {
     all_or_none, ///< creates nothing if the instances of one GPU can't be created
     each_gpu,    ///< leaves out such GPUs
+    after_boot,  ///< as each_gpu, and leaves out GPUs whose MIG mode lasts over a reboot and is off
 };
 
-/// The result of `gpuhost-nvml LIBRARY mig-restore FILE` or `mig-restore-each FILE` for one GPU.
+/// Returns the verb of gpuhost-nvml.
+[[nodiscard]] const char* verb_of(Restore scope) noexcept;
+/// Returns nullopt for a word that is not such a verb.
+[[nodiscard]] std::optional<Restore> restore_of(std::string_view verb) noexcept;
+
+/// The result of `gpuhost-nvml LIBRARY VERB FILE` for one GPU.
 struct RestoredGpu {
     std::string uuid;
     std::string address;
