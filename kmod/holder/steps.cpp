@@ -2,10 +2,11 @@
 // Step holders.wait runs before any change. It waits until no process outside of the client units holds the
 // driver. Step holders.clear runs after automatic loading was blocked (kmod/load/autoload_block.hpp) and the
 // client units were stopped. It fails if a process still holds the driver; with policy "terminate" it
-// terminates holders first. It also fails if the host has MIG instances that the plan does not save, because
-// they were created after it was made. args of holders.clear: {"saves_mig": whether the plan saves them}.
-// Args of both: {"policy": "refuse"|"wait"|"terminate", "units": [the client units that units.stop
-// stops], "timeout_usec": limit of the wait, "grace_usec": time between SIGTERM and SIGKILL}.
+// terminates holders first. Both fail, before they end or wait for a process, if the host has MIG instances
+// that the plan does not save, because they were created after it was made.
+// Args of both: {"saves_mig": whether the plan saves MIG instances, "policy": "refuse"|"wait"|"terminate",
+// "units": [the client units that units.stop stops], "timeout_usec": limit of the wait, "grace_usec": time
+// between SIGTERM and SIGKILL}.
 #include "daemon/base/clock.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/holder/holders.hpp"
@@ -38,6 +39,26 @@ bool is_policy(const base::Json& args, std::string_view policy) {
     return base::string_or(args, "policy", "refuse") == policy;
 }
 
+/// Returns true if the driver lists a MIG instance.
+bool has_mig_instances(const base::Root& root) {
+    const std::string capabilities = "/proc/driver/nvidia/capabilities";
+    for (const std::string& gpu : root.list(capabilities).value_or(std::vector<std::string>()))
+        for (const std::string& name :
+             root.list(capabilities + "/" + gpu + "/mig").value_or(std::vector<std::string>()))
+            if (base::starts_with(name, "gi"))
+                return true;
+    return false;
+}
+
+/// Fails with Refused if the host has MIG instances that the plan does not save.
+Result<void> check_mig(const StepContext& context, const base::Json& args) {
+    if (base::bool_or(args, "saves_mig", true) || !has_mig_instances(context.root))
+        return {};
+    return base::fail(Errc::Refused,
+                      "MIG instances were created after the swap was planned, and would be lost",
+                      "Run the swap again: a new plan keeps them.");
+}
+
 /// Waits until no process outside of "units" holds the driver. Fails with InUse after "timeout_usec".
 Result<void> wait_for_release(StepContext& context, const base::Json& args) {
     const auto timeout = usec_or(args, "timeout_usec", longest_wait);
@@ -68,20 +89,11 @@ tl::unexpected<base::Error> fail_after(const base::Json& ended, base::Error why)
     return base::fail(std::move(why));
 }
 
-bool has_mig_instances(const base::Root& root) {
-    const std::string capabilities = "/proc/driver/nvidia/capabilities";
-    for (const std::string& gpu : root.list(capabilities).value_or(std::vector<std::string>()))
-        for (const std::string& name :
-             root.list(capabilities + "/" + gpu + "/mig").value_or(std::vector<std::string>()))
-            if (base::starts_with(name, "gi"))
-                return true;
-    return false;
-}
-
 /// Fails with InUse if a process holds the driver. With policy "terminate", terminates the holders first.
 /// Repeats that a few times, because services may restart their processes until systemd's start limit is
 /// reached.
 Result<base::Json> clear(StepContext& context, const base::Json& args) {
+    GPUHOST_CHECK(check_mig(context, args));
     const auto grace = usec_or(args, "grace_usec", std::chrono::seconds(30));
     std::vector<Holder> holders = find_holders(context.root);
     base::Json ended = base::Json::array();
@@ -98,10 +110,8 @@ Result<base::Json> clear(StepContext& context, const base::Json& args) {
     if (!holders.empty())
         return fail_after(
             ended, {Errc::InUse, "the driver is held by " + describe(holders), std::string(how_to_free)});
-    if (!base::bool_or(args, "saves_mig", true) && has_mig_instances(context.root))
-        return fail_after(ended, {Errc::Refused,
-                                  "MIG instances were created after the swap was planned, and would be lost",
-                                  "Run the swap again: a new plan keeps them."});
+    if (const auto done = check_mig(context, args); !done) // created meanwhile
+        return fail_after(ended, done.error());
     return base::Json{{"terminated", std::move(ended)}};
 }
 
@@ -129,6 +139,7 @@ core::StepCode holders_wait_code() {
     core::StepCode code;
     code.name = "holders.wait";
     code.apply = [](StepContext& context, const base::Json& args) -> Result<base::Json> {
+        GPUHOST_CHECK(check_mig(context, args));
         GPUHOST_CHECK(wait_for_release(context, args));
         return base::Json::object();
     };

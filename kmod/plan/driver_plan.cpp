@@ -109,18 +109,14 @@ Json usec(std::chrono::milliseconds time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
 }
 
-Json holder_args(const DriverChange& change) {
+Json holder_args(const DriverChange& change, const core::StepsAround& around) {
+    const bool saves_mig = std::any_of(around.before.begin(), around.before.end(),
+                                       [](const Step& step) { return step.kind == "mig.save"; });
     return {{"policy", change.settings.holder_policy},
             {"units", change.observed.units},
             {"timeout_usec", usec(change.settings.holder_timeout)},
-            {"grace_usec", usec(change.settings.terminate_grace)}};
-}
-
-Json clear_args(const DriverChange& change, const core::StepsAround& around) {
-    Json args = holder_args(change);
-    args["saves_mig"] = std::any_of(around.before.begin(), around.before.end(),
-                                    [](const Step& step) { return step.kind == "mig.save"; });
-    return args;
+            {"grace_usec", usec(change.settings.terminate_grace)},
+            {"saves_mig", saves_mig}};
 }
 
 Json selection_args(const DriverChange& change) {
@@ -191,12 +187,13 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
          initramfs_steps(change.settings, observed.initramfs, observed.kernel)},
         {swaps, around.first},
         {swaps && change.settings.holder_policy == "wait",
-         {{"holders.wait", "wait until no process holds the driver", holder_args(change), false, true}}},
+         {{"holders.wait", "wait until no process holds the driver", holder_args(change, around), false,
+           true}}},
         {writes, {{"driver.prepare", "prepare firmware and module index of " + version, selection}}},
         {blocks, {{"autoload.block", "block automatic loading of driver modules", autoload_args(change)}}},
         {!units.empty(), {{"units.stop", "stop " + unit_names, {{"units", units}}}}},
         {swaps, around.before},
-        {swaps, {{"holders.clear", "ensure that no process holds the driver", clear_args(change, around)}}},
+        {swaps, {{"holders.clear", "ensure that no process holds the driver", holder_args(change, around)}}},
         {blocks, {driver_devices_back_step("restore device nodes if the swap is undone")}},
         {loads,
          {{"modules.converge", "load nvidia " + version + " in place of " + gone_or(change.loaded.version),

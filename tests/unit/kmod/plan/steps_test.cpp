@@ -711,6 +711,15 @@ TEST_F(DriverSteps, HolderPolicyRefusesWaitsOrTerminates) {
     const auto waited = apply("holders.wait", args);
     ASSERT_FALSE(waited);
     EXPECT_NE(waited.error().message.find("4242"), std::string::npos);
+    const std::string instance = "/proc/driver/nvidia/capabilities/gpu0/mig/gi7";
+    ASSERT_TRUE(tree_.root().make_directories(instance));
+    args["saves_mig"] = false;
+    for (const char* kind : {"holders.wait", "holders.clear"}) {
+        const auto stopped = apply(kind, args);
+        ASSERT_FALSE(stopped);
+        EXPECT_EQ(stopped.error().code, Errc::Refused) << kind << " ends or waits for no process";
+    }
+    ASSERT_TRUE(tree_.root().remove_tree("/proc/driver/nvidia/capabilities"));
     args["units"] = {"train.service"};
     EXPECT_TRUE(apply("holders.wait", args)) << "the unit is stopped later";
     ASSERT_TRUE(tree_.root().remove("/proc/4242/fd/7"));
