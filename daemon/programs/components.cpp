@@ -66,8 +66,9 @@ core::StepsAround steps_around_driver(const base::Root& root, const core::Settin
     append_mig(around, devices::count_gpus_with_instances(root), keep);
     // After a boot, before the CDI specifications describe the instances.
     if (keep && devices::is_recreation_due(root))
-        around.after.insert(around.after.begin(),
-                            {devices::mig_recreate_step(), kmod::driver_devices_step()});
+        around.after.insert(
+            around.after.begin(),
+            {devices::mig_recreate_step(!root.exists("/sys/module/nvidia")), kmod::driver_devices_step()});
     core::StepsAround of_devices =
         devices::devices_steps_around(devices::devices_settings(settings), root.exists(devices::offer_path));
     append(around.first, std::move(of_devices.first));

@@ -143,11 +143,10 @@ int read_mig_line(const char* line) {
     unsigned number = 0, error = 0;
     if (sscanf(line, "%31s", word) != 1)
         return 0;
-    const int is_known = strcmp(word, "split") == 0 || strcmp(word, "broken") == 0 ||
-                         strcmp(word, "ampere") == 0 ||
-                         strcmp(word, "instance") == 0 || strcmp(word, "fail") == 0 ||
-                         strncmp(word, "salt", 4) == 0 || strncmp(word, "slow", 4) == 0 ||
-                         strncmp(word, "busy", 4) == 0 || strncmp(word, "small", 5) == 0;
+    const int is_known =
+        strcmp(word, "split") == 0 || strcmp(word, "broken") == 0 || strcmp(word, "ampere") == 0 ||
+        strcmp(word, "instance") == 0 || strcmp(word, "fail") == 0 || strncmp(word, "salt", 4) == 0 ||
+        strncmp(word, "slow", 4) == 0 || strncmp(word, "busy", 4) == 0 || strncmp(word, "small", 5) == 0;
     if (!is_known)
         return 0;
     if (sscanf(line, "split %u", &number) == 1 && number < most_devices)

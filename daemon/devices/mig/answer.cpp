@@ -12,8 +12,6 @@ using base::Result;
 
 namespace {
 
-constexpr std::chrono::minutes restoring{8}; ///< the MIG mode resets each GPU, which takes some seconds
-
 Result<Json> ask(const base::Root& host, std::vector<std::string> words, std::chrono::seconds patience) {
     GPUHOST_TRY(library, runtime::loaded_nvml_library(host));
     return runtime::run_nvml(host, library, std::move(words), patience);
@@ -26,8 +24,9 @@ Result<Geometry> ask_geometry(const base::Root& host, std::chrono::seconds patie
     return geometry_from_json(answer);
 }
 
-Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host, const std::string& file, Restore scope) {
-    GPUHOST_TRY(answer, ask(host, {verb_of(scope), host.host_path(file)}, restoring));
+Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host, const std::string& file, Restore scope,
+                                             std::chrono::seconds patience) {
+    GPUHOST_TRY(answer, ask(host, {verb_of(scope), host.host_path(file)}, patience));
     return restored_from_json(answer);
 }
 

@@ -17,8 +17,8 @@ namespace gpuhost::devices {
                                                   std::chrono::seconds patience = std::chrono::seconds(60));
 
 /// Creates the instances in `file`, the JSON of a geometry, by the loaded driver (restore_geometry() in
-/// daemon/devices/mig/nvml_restore.hpp). Fails if the driver does not answer.
-[[nodiscard]] base::Result<std::vector<RestoredGpu>> ask_restore(const base::Root& host,
-                                                                 const std::string& file, Restore scope);
+/// daemon/devices/mig/nvml_restore.hpp). Fails if the driver does not answer within `patience`.
+[[nodiscard]] base::Result<std::vector<RestoredGpu>>
+ask_restore(const base::Root& host, const std::string& file, Restore scope, std::chrono::seconds patience);
 
 } // namespace gpuhost::devices

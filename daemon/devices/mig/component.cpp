@@ -42,7 +42,8 @@ void compare(const Json& observed, bool named, Plan& plan) {
     const auto problems = base::strings_or_empty(kept, "problems");
     const auto instances = base::strings_or_empty(observed, "instances");
     const bool differ = instances != base::strings_or_empty(kept, "instances");
-    if (named && (differ || !error.empty() || !problems.empty())) {
+    // Instances with the same names may have other profiles.
+    if (named && (differ || !instances.empty() || !error.empty() || !problems.empty())) {
         add_step(plan, "keep the present MIG instances", "replace", "an administrator forgets the others");
         return;
     }
@@ -76,6 +77,9 @@ Plan MigComponent::plan(const core::Desired& desired, const core::Observation& o
     plan.title = "keep MIG instances";
     if (!desired.request.empty())
         return {};
+    const core::Setting* const version = desired.settings.find("Driver", "Version");
+    if (version != nullptr && version->value == "off") // gpuhostd leaves the GPUs alone
+        return plan;
     const bool is_any =
         base::member(observed, "kept").is_object() || !base::string_or(observed, "error", "").empty();
     if (!base::bool_or(observed, "keep", false))
@@ -91,8 +95,9 @@ Plan MigComponent::plan(const core::Desired& desired, const core::Observation& o
     }
     plan.title = "create the MIG instances that the GPUs had before the restart";
     plan.reasons.emplace_back("a restart of the host destroys MIG instances");
-    plan.steps.push_back(mig_recreate_step());
-    plan.steps.insert(plan.steps.end(), after_.begin(), after_.end());
+    plan.steps = nodes_;
+    plan.steps.push_back(mig_recreate_step(false));
+    plan.steps.insert(plan.steps.end(), nodes_.begin(), nodes_.end());
     return plan;
 }
 

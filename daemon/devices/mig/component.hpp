@@ -14,10 +14,10 @@ namespace gpuhost::devices {
 
 class MigComponent final : public core::Component {
   public:
-    /// `root` must outlive the component. `after` are steps of another subsystem that create device nodes;
-    /// they run after instances were created.
-    MigComponent(const base::Root& root, std::vector<core::Step> after)
-        : root_(root), after_(std::move(after)) {}
+    /// `root` must outlive the component. `nodes` are steps of another subsystem that create device nodes;
+    /// they run before instances are created, since NVML needs the nodes, and afterwards.
+    MigComponent(const base::Root& root, std::vector<core::Step> nodes)
+        : root_(root), nodes_(std::move(nodes)) {}
 
     [[nodiscard]] std::string_view name() const override { return "mig"; }
     /// Returns the following document. Asks no GPU.
@@ -33,7 +33,7 @@ class MigComponent final : public core::Component {
 
   private:
     const base::Root& root_;
-    std::vector<core::Step> after_;
+    std::vector<core::Step> nodes_;
 };
 
 } // namespace gpuhost::devices

@@ -21,10 +21,17 @@ constexpr const char* recreate_kind = "mig.recreate";
 constexpr const char* record_kind = "mig.record";
 /// Without nvidia-persistenced the GPUs are initialized one after the other, each in some seconds.
 constexpr std::chrono::minutes reading{5};
+/// Both together are less than the time for which gpuhost-ready.service waits at boot.
+constexpr std::chrono::minutes recreating{3};
+constexpr std::chrono::minutes reading_created{1};
 
 Result<void> mark_tried(const StepContext& context) {
     GPUHOST_CHECK(context.root.make_directories(tried_path.substr(0, tried_path.rfind('/'))));
     return context.root.write_atomic(tried_path, "");
+}
+
+void warn_not_kept(const StepContext& context, const base::Error& why) {
+    context.warn("the MIG instances are not kept for the next restart: " + why.message);
 }
 
 /// Writes the file of kept instances for the present instances.
@@ -67,32 +74,35 @@ Result<Json> recreate(StepContext& context, const Json& /*args*/) {
         return done;
     const auto kept = read_kept(context.root);
     if (!kept || !*kept) { // plan() of the component reports a file that can't be read
-        GPUHOST_CHECK(mark_tried(context));
+        if (const auto marked = mark_tried(context); !marked)
+            warn_not_kept(context, marked.error());
         return done;
     }
     context.progress(-1, "creating the MIG instances");
-    const auto results = ask_restore(context.root, std::string(kept_path), Restore::after_boot);
+    const auto results = ask_restore(context.root, std::string(kept_path), Restore::after_boot, recreating);
     std::size_t created = 0;
     for (const RestoredGpu& gpu : results.value_or(std::vector<RestoredGpu>()))
         created += gpu.created;
     Failures failures = failures_of((*kept)->gpus, results);
-    const Geometry present = ask_geometry(context.root, reading).value_or(Geometry());
+    const Geometry present = ask_geometry(context.root, reading_created).value_or(Geometry());
     forgive(context, (*kept)->gpus, present, failures);
     KeptMig result = keep_present({(*kept)->gpus, {}, {}}, present, failures);
     for (const std::string& problem : result.problems)
         context.warn(problem);
-    GPUHOST_CHECK(write_present(context, std::move(result)));
-    GPUHOST_CHECK(mark_tried(context));
+    if (const auto written = write_present(context, std::move(result)); !written)
+        warn_not_kept(context, written.error());
+    if (const auto marked = mark_tried(context); !marked)
+        warn_not_kept(context, marked.error());
     return Json{{"created", created}, {"skip_kinds", Json::array({recreate_kind})}};
 }
 
 /// The undo of the driver's load destroys the instances: its next load creates them.
-Result<void> undo_recreate(StepContext& context, const Json& /*args*/) {
-    return context.root.remove(tried_path);
+Result<void> undo_recreate(StepContext& context, const Json& args) {
+    return base::bool_or(args, "loads", false) ? context.root.remove(tried_path) : Result<void>();
 }
 
 /// If NVML does not answer, what is kept stays, with that as its problem, so that the step is not repeated
-/// for the same instances. Without instances, kept or present, its silence is no problem.
+/// for the same instances. Without instances, kept or present, its silence does not matter.
 Result<Json> add(StepContext& context) {
     GPUHOST_TRY(kept, read_kept(context.root));
     const KeptMig before = kept ? *std::move(kept) : KeptMig();
@@ -124,16 +134,12 @@ Result<Json> record(StepContext& context, const Json& args) {
     return Json::object();
 }
 
-void warn_not_kept(const StepContext& context, const base::Error& why) {
-    context.warn("the MIG instances are not kept for the next restart: " + why.message);
-}
-
 } // namespace
 
 std::vector<core::StepKind> keep_step_kinds() {
     return {{.name = recreate_kind,
              .sandbox = core::Sandbox::Mig,
-             .deadline = std::chrono::minutes(15), // more than both runs of gpuhost-nvml may take
+             .deadline = std::chrono::minutes(6), // more than both runs of gpuhost-nvml may take
              .ends_with_boot = true,
              .has_undo = true},
             {.name = record_kind, .sandbox = core::Sandbox::Mig, .deadline = std::chrono::minutes(7)}};
@@ -148,8 +154,9 @@ std::vector<core::StepCode> keep_step_code() {
     return {std::move(recreating), std::move(recording)};
 }
 
-core::Step mig_recreate_step() {
-    return {recreate_kind, "create the MIG instances that the GPUs had before the restart", Json::object()};
+core::Step mig_recreate_step(bool loads) {
+    return {
+        recreate_kind, "create the MIG instances that the GPUs had before the restart", {{"loads", loads}}};
 }
 
 core::Step mig_record_step(std::string summary, std::string mode) {

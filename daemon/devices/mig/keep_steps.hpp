@@ -21,7 +21,8 @@ namespace gpuhost::devices {
 [[nodiscard]] std::vector<core::StepKind> keep_step_kinds();
 [[nodiscard]] std::vector<core::StepCode> keep_step_code();
 
-[[nodiscard]] core::Step mig_recreate_step();
+/// `loads`: the same plan loads the driver, so that its undo destroys the instances.
+[[nodiscard]] core::Step mig_recreate_step(bool loads);
 /// `mode`: "add", "replace" or "remove".
 [[nodiscard]] core::Step mig_record_step(std::string summary, std::string mode);
 

@@ -30,14 +30,15 @@ struct KeptMig {
     friend bool operator==(const KeptMig&, const KeptMig&) = default;
 };
 
-/// {"gpus": […], "instances": […], "problems": […], "failed": […]}, which is valid for geometry_from_json(), too.
+/// {"gpus": […], "instances": […], "problems": […], "failed": […]}, which is valid for geometry_from_json(),
+/// too.
 [[nodiscard]] base::Json to_json(const KeptMig& kept);
 [[nodiscard]] base::Result<KeptMig> kept_from_json(const base::Json& value);
 
 /// Returns nullopt if nothing is kept. Fails with BadContent if the file can't be used.
 [[nodiscard]] base::Result<std::optional<KeptMig>> read_kept(const base::Root& root);
-/// Removes the file if nothing is kept, listed or missing. The names of instances that NVML can't describe are
-/// written, so that the daemon finds no change.
+/// Removes the file if nothing is kept, listed or missing. The names of instances that NVML can't describe
+/// are written, so that the daemon finds no change.
 [[nodiscard]] base::Result<void> write_kept(const base::Root& root, const KeptMig& kept);
 /// Returns true if this boot has still to create kept instances. A file that can't be read has none.
 [[nodiscard]] bool is_recreation_due(const base::Root& root);
@@ -49,8 +50,8 @@ using Failures = std::map<std::string, std::string>;
 
 /// Returns what is to be kept, given what was kept and what the GPUs have. Present instances replace those
 /// that the same GPU had. The instances of a GPU that has none, that is missing, that NVML can't describe or
-/// that is in `failures` stay kept, with a problem. A failure lasts as long as the GPU has what it got then, or
-/// a part of the kept instances: nobody has decided that these are all.
+/// that is in `failures` stay kept, with a problem. A failure lasts as long as the GPU has what it got then,
+/// or a part of the kept instances: nobody has decided that these are all.
 [[nodiscard]] KeptMig keep_present(const KeptMig& kept, const Geometry& present, const Failures& failures);
 
 } // namespace gpuhost::devices

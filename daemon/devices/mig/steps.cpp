@@ -29,7 +29,8 @@ constexpr const char* destroy_hint =
 constexpr std::string_view driver_version = "/proc/driver/nvidia/version";
 /// Without nvidia-persistenced the GPUs are initialized one after the other, each in some seconds.
 constexpr std::chrono::minutes reading{5};
-constexpr std::chrono::seconds loading{90}; ///< with the time for a re-creation, less than the deadline
+constexpr std::chrono::minutes restoring{8}; ///< the MIG mode resets each GPU, which takes some seconds
+constexpr std::chrono::seconds loading{90};  ///< with the time for a re-creation, less than the deadline
 
 /// nvidia-smi needs NVML, too, so it can't destroy the instances.
 constexpr const char* nvml_hint =
@@ -83,7 +84,7 @@ std::vector<Problem> problems_of(const base::Root& root, const Geometry& geometr
 }
 
 Result<std::vector<Problem>> check(StepContext& context, const Json& /*args*/) {
-    const auto geometry = ask_geometry(context.root);
+    const auto geometry = ask_geometry(context.root, reading);
     if (!geometry)
         return std::vector<Problem>{
             {Errc::Refused,
@@ -145,7 +146,7 @@ void add_missing(const Geometry& saved, const std::vector<RestoredGpu>& results,
 /// `keep`: what can't be created stays kept.
 Result<Json> create_again(StepContext& context, const Geometry& saved, Restore scope, bool keep) {
     context.progress(-1, "creating the MIG instances");
-    const auto answer = ask_restore(context.root, saved_path(context), scope);
+    const auto answer = ask_restore(context.root, saved_path(context), scope, restoring);
     if (keep)
         keep_failures(context, saved, answer);
     GPUHOST_TRY(gpus, answer);

@@ -6,13 +6,20 @@
 #include "daemon/devices/publish/devices_settings.hpp"
 #include "tests/support/tmpdir.hpp"
 
+#include <array>
+#include <csignal>
+
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace gpuhost::devices {
 namespace {
 
 using base::Json;
 using Texts = std::vector<std::string>;
+
+constexpr std::array version_keys{
+    core::SettingKey{"Driver", "Version", core::SettingType::String, "", "", "driver version"}};
 
 /// A host with a loaded driver, whose GPU has one MIG instance, which is kept.
 class MigComponentTest : public testing::Test {
@@ -44,21 +51,21 @@ class MigComponentTest : public testing::Test {
 
     tests::TempDir host_;
     base::Root root_ = host_.root();
-    core::Settings settings_{{devices_setting_keys()}};
+    core::Settings settings_{{devices_setting_keys(), version_keys}};
     KeptMig kept_{
         {{"GPU-1", "0000:06:00.0", true, {{7, 0, {0, 1}, {{0, 0, 0, {0, 1}, "MIG-2"}}}}, ""}}, {}, {}};
 };
 
 TEST_F(MigComponentTest, KeptInstancesNeedNothing) {
     EXPECT_EQ(kinds(plan()), Texts{});
-    EXPECT_EQ(kinds(plan(true)), Texts{});
+    EXPECT_EQ(kinds(plan(true)), Texts{"mig.recordreplace"}) << "other profiles may have the same names";
     EXPECT_FALSE(plan().undecided);
 }
 
 TEST_F(MigComponentTest, BootCreatesKeptInstances) {
     ASSERT_TRUE(root_.remove(tried_path));
-    EXPECT_EQ(kinds(plan()), (Texts{"mig.recreate", "driver.devices"}));
-    EXPECT_EQ(kinds(plan(true)), (Texts{"mig.recreate", "driver.devices"}));
+    EXPECT_EQ(kinds(plan()), (Texts{"driver.devices", "mig.recreate", "driver.devices"}));
+    EXPECT_EQ(kinds(plan(true)), (Texts{"driver.devices", "mig.recreate", "driver.devices"}));
     EXPECT_EQ(kinds(plan(false, true)), Texts{}) << "the driver's plan has the steps";
     ASSERT_TRUE(root_.remove("/sys/module/nvidia/version"));
     EXPECT_EQ(kinds(plan()), Texts{});
@@ -97,24 +104,41 @@ TEST_F(MigComponentTest, KeepMigNoForgets) {
     EXPECT_EQ(kinds(plan()), Texts{});
 }
 
+TEST_F(MigComponentTest, VersionOffDoesNothing) {
+    add("gi8/ci0");
+    ASSERT_TRUE(settings_.set("Driver", "Version", "preinstalled", "test"));
+    EXPECT_EQ(kinds(plan()), Texts{"mig.recordadd"});
+    ASSERT_TRUE(settings_.set("Driver", "Version", "off", "test"));
+    EXPECT_EQ(kinds(plan()), Texts{});
+    ASSERT_TRUE(root_.remove(tried_path));
+    EXPECT_EQ(kinds(plan()), Texts{});
+}
+
 /// No library of NVIDIA is here, so NVML does not answer.
 class MigStepsTest : public MigComponentTest {
   protected:
-    base::Result<Json> run(const core::Step& step) {
-        const Json none = Json::object();
-        core::StepContext context{root_, none, "boot", "/staging", {}, [](double, std::string_view) {}};
-        context.warn = [&](const std::string& text) { warnings_.push_back(text); };
+    base::Result<Json> run(const core::Step& step) { return code(step).apply(context_, step.args); }
+    base::Result<void> undo(const core::Step& step) { return code(step).undo(context_, step.args); }
+    static core::StepCode code(const core::Step& step) {
         core::StepCodes codes;
         codes.add(keep_step_code());
-        return codes.find(step.kind)->apply(context, step.args);
+        return *codes.find(step.kind);
     }
 
     Texts warnings_;
+    const Json none_ = Json::object();
+    core::StepContext context_{root_,
+                               none_,
+                               "boot",
+                               "/staging",
+                               {},
+                               [](double, std::string_view) {},
+                               [this](const std::string& text) { warnings_.push_back(text); }};
 };
 
 TEST_F(MigStepsTest, FailedRecreationKeepsInstancesAndSucceeds) {
     ASSERT_TRUE(root_.remove(tried_path));
-    ASSERT_TRUE(run(mig_recreate_step()));
+    ASSERT_TRUE(run(mig_recreate_step(true)));
     EXPECT_EQ(warnings_.size(), 1U);
     EXPECT_FALSE(is_recreation_due(root_));
     const auto kept = read_kept(root_).value();
@@ -124,10 +148,36 @@ TEST_F(MigStepsTest, FailedRecreationKeepsInstancesAndSucceeds) {
     EXPECT_TRUE(plan().undecided);
 }
 
+TEST_F(MigStepsTest, RecreationSucceedsWithAnUnwritableFile) {
+    ASSERT_TRUE(root_.remove(tried_path));
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const rlimit none{0, limit.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0); // files can only be empty
+    const auto done = run(mig_recreate_step(true));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    (void)std::signal(SIGXFSZ, before);
+    EXPECT_TRUE(done);
+    ASSERT_EQ(warnings_.size(), 2U);
+    EXPECT_NE(warnings_[1].find("not kept for the next restart"), std::string::npos);
+    EXPECT_FALSE(is_recreation_due(root_));
+    ASSERT_TRUE(root_.remove_tree("/run/gpuhost"));
+    host_.write("/run/gpuhost", "a file in place of the directory");
+    EXPECT_TRUE(run(mig_recreate_step(true)));
+}
+
+TEST_F(MigStepsTest, UndoOfALoadRepeatsTheRecreation) {
+    ASSERT_TRUE(undo(mig_recreate_step(false)));
+    EXPECT_FALSE(is_recreation_due(root_)) << "the driver stays loaded";
+    ASSERT_TRUE(undo(mig_recreate_step(true)));
+    EXPECT_TRUE(is_recreation_due(root_));
+}
+
 TEST_F(MigStepsTest, RecreationWaitsForTheDriver) {
     ASSERT_TRUE(root_.remove(tried_path));
     ASSERT_TRUE(root_.remove_tree("/sys/module/nvidia"));
-    ASSERT_TRUE(run(mig_recreate_step()));
+    ASSERT_TRUE(run(mig_recreate_step(true)));
     EXPECT_TRUE(is_recreation_due(root_));
 }
 

@@ -69,7 +69,7 @@ TEST(KeepPresentTest, PartOfFailedInstancesStaysAFailure) {
     EXPECT_EQ(keep_present(failed, {}, {}), failed) << "NVML is silent";
 }
 
-TEST(KeepPresentTest, ForeignInstancesOfAFailureStayUntilTheyChange) {
+TEST(KeepPresentTest, ForeignInstancesKeepAFailureUntilTheyChange) {
     const KeptMig failed =
         keep_present(only({gpu("1", {one})}), {gpu("1", {other})}, {{"GPU-1", "others exist"}});
     EXPECT_EQ(keep_present(failed, {gpu("1", {other})}, {}), failed);
