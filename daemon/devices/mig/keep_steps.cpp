@@ -84,7 +84,11 @@ Result<Json> recreate(StepContext& context, const Json& /*args*/) {
     for (const RestoredGpu& gpu : results.value_or(std::vector<RestoredGpu>()))
         created += gpu.created;
     Failures failures = failures_of((*kept)->gpus, results);
-    const Geometry present = ask_geometry(context.root, reading_created).value_or(Geometry());
+    const auto answer = ask_geometry(context.root, reading_created);
+    if (!answer)
+        for (const MigGpu& gpu : (*kept)->gpus)
+            failures.try_emplace(gpu.uuid, "NVML can't describe them: " + answer.error().message);
+    const Geometry present = answer.value_or(Geometry());
     forgive(context, (*kept)->gpus, present, failures);
     KeptMig result = keep_present({(*kept)->gpus, {}, {}}, present, failures);
     for (const std::string& problem : result.problems)
