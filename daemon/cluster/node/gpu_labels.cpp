@@ -44,7 +44,6 @@ constexpr std::array<std::string_view, 23> names{"gpu.clique",
                                                  "mig.capable",
                                                  "mig.strategy",
                                                  "mps.capable",
-
                                                  "vgpu.present"};
 
 std::set<std::string> words(const std::string& text) {

@@ -88,7 +88,7 @@ void FaultMonitor::restore() {
         base::log::warning("earlier faults of GPUs are unknown: " + saved.error().message);
 }
 
-/// Reads messages until there are no more. Returns true if log() or blind() has changed.
+/// Reads all messages that wait. Returns true if log() or blind() changes by them.
 bool FaultMonitor::read_batch(Phase phase) {
     bool changed = false;
     for (int count = 0; count < largest_batch; ++count) {

@@ -21,7 +21,7 @@ using core::StepContext;
 constexpr std::chrono::seconds patience{10}; ///< for the end of gpuhost-devices
 constexpr const char* swap_reason = "the driver is being replaced";
 
-/// Returns the sharing of the present offer, for the present ResourceName=. nullopt: there is no offer.
+/// Returns how the present offer shares GPUs, under the present ResourceName=; nullopt without an offer.
 std::optional<Sharing> kept_sharing(const base::Root& root, const DevicesSettings& settings) {
     auto offer = read_offer(root);
     if (!offer)
