@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figures, each beside a baseline of the same run. Not part of make check, which must pass on a busy machine.
 # make bench-vm: tests/vm.
-EXTRA_DIST += %D%/bundle %D%/cdi %D%/cluster_loop \
+EXTRA_DIST += %D%/bundle %D%/cdi %D%/cluster_loop %D%/devices \
     %D%/runtime %D%/daemon %D%/holders %D%/hook %D%/registry %D%/rpc %D%/run_import %D%/rollout \
     %D%/rollouts/__init__.py \
     %D%/rollouts/admission.py \
@@ -38,6 +38,7 @@ bench: all $(check_PROGRAMS) %D%/blob-client %D%/holders-scan %D%/loop-watch.so
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/holders
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/run_import
 	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/cdi
+	top_srcdir=$(top_srcdir) top_builddir=. $(PYTHON) $(top_srcdir)/tests/bench/devices
 	$(PYTHON) $(top_srcdir)/tests/bench/cluster_loop
 
 # Needs root and Go, as make check-cluster does.
