@@ -21,8 +21,8 @@ using base::Result;
 namespace {
 
 constexpr std::string_view hint =
-    "Name package files (.deb, .rpm, .run) or module files (.ko, also compressed), one directory of them, "
-    "or the directory of a driver's source.";
+    "Name package files (.deb, .rpm, .run) and module files (.ko, also compressed), directories of them, or "
+    "the directory of a driver's source alone.";
 constexpr std::string_view fewer_packages =
     "Import the packages of the userland that a GPU host needs together, and the source of the kernel "
     "modules (…-dkms) separately.";
@@ -37,7 +37,7 @@ bool is_directory(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-Result<void> check_existence(const std::vector<std::string>& paths) {
+Result<void> check_existence(std::span<const std::string> paths) {
     for (const std::string& path : paths)
         if (struct stat status{}; ::stat(path.c_str(), &status) < 0)
             return base::fail_errno("'" + path + "'", errno);
@@ -55,6 +55,24 @@ Result<std::vector<std::string>> files_in(const std::string& directory) {
         return base::fail(Errc::NotFound,
                           "'" + directory + "' has no package (.deb, .rpm, .run) and no .ko file",
                           "Name the directory that the files are in; subdirectories are not searched.");
+    return paths;
+}
+
+/// Replaces each directory by the files in it.
+Result<std::vector<std::string>> with_files_of_directories(std::span<const std::string> arguments) {
+    std::vector<std::string> paths;
+    for (const std::string& path : arguments) {
+        if (!is_directory(path)) {
+            paths.push_back(path);
+            continue;
+        }
+        if (is_source_directory(path))
+            return base::fail(Errc::InvalidArgument,
+                              "'" + path + "' has the source of a driver: it must be the only argument",
+                              std::string(hint));
+        GPUHOST_TRY(found, files_in(path));
+        paths.insert(paths.end(), found.begin(), found.end());
+    }
     return paths;
 }
 
@@ -122,22 +140,14 @@ void DriverInputFiles::keep(const std::string& version) {
 }
 
 Result<DriverInputFiles> find_driver_files(std::span<const std::string> arguments) {
-    std::vector<std::string> paths(arguments.begin(), arguments.end());
-    GPUHOST_CHECK(check_existence(paths));
+    GPUHOST_CHECK(check_existence(arguments));
     DriverInputFiles files;
-    if (paths.size() == 1 && is_source_directory(paths[0])) {
-        files.source = paths[0];
+    if (arguments.size() == 1 && is_source_directory(arguments[0])) {
+        files.source = arguments[0];
         return files;
     }
-    if (paths.size() == 1 && is_directory(paths[0])) {
-        GPUHOST_TRY(found, files_in(paths[0]));
-        paths = std::move(found);
-    }
+    GPUHOST_TRY(paths, with_files_of_directories(arguments));
     for (const std::string& path : paths) {
-        if (is_directory(path))
-            return base::fail(Errc::InvalidArgument,
-                              "'" + path + "' is a directory: it must be the only argument",
-                              std::string(hint));
         if (!base::is_package_file(path) && !base::is_module_file(path))
             return base::fail(Errc::InvalidArgument,
                               "'" + path + "' is neither a package (.deb, .rpm, .run) nor a .ko file",

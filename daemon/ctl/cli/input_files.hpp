@@ -28,8 +28,8 @@ struct DriverInputFiles {
     void keep(const std::string& version);
 };
 
-/// Finds the given files, or the packages and modules in one directory. Fails if files and a directory are
-/// mixed, if a file is neither a package nor a module, or if no file is found.
+/// Finds the given files, and the packages and modules in given directories. Fails if a file is neither a
+/// package nor a module, if a directory has none, or if a source directory is not the only argument.
 [[nodiscard]] base::Result<DriverInputFiles> find_driver_files(std::span<const std::string> paths);
 
 /// Opens the files, as one list for each import, packages first. Fails if a name occurs twice, or if there

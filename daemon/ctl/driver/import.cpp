@@ -60,12 +60,12 @@ constexpr std::array examples{
 
 const Verb driver_import_verb{
     "driver import",
-    "FILE…|DIRECTORY",
+    "FILE…|DIRECTORY…",
     "import driver packages or built modules into the store",
     "Imports one driver version, or modules for one kernel, into the store. The input is packages of one "
     "version (.deb or .rpm: libraries, tools, firmware, kernel module source) or NVIDIA's installer, which "
     "has all of these (.run). Or it is modules built for one kernel (.ko, also compressed). Name at most 16 "
-    "files, or one directory of them. Packages and modules together are imported in two operations. A "
+    "files, or directories of them. Packages and modules together are imported in two operations. A "
     "directory with the source of the modules (/usr/src/nvidia-VERSION) can be imported too. Executes "
     "nothing "
     "from the files, and does not change the running driver.",

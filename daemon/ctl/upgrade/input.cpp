@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::string_view usage =
-    "Name a signed bundle, driver packages (.deb, .rpm, .run), or one directory of packages and modules.";
+    "Name a signed bundle, or driver packages (.deb, .rpm, .run), modules, and directories of them.";
 
 /// Returns true for a pipe, such as /dev/stdin or the shell's <(COMMAND). Does not read from it.
 bool is_stream(const std::string& path) {
@@ -68,8 +68,6 @@ Result<DriverInputFiles> recognize_drivers(const std::vector<std::string>& paths
         error.code == Errc::NotFound && paths.size() == 1 ? bundle_in(paths[0]) : std::string();
     if (!bundle.empty())
         error.hint = "Name the bundle in it: gpuhostctl upgrade " + shell_quoted(bundle) + ".";
-    else if (error.code == Errc::InvalidArgument && !base::starts_with(error.message, "'-'"))
-        error.message += ", nor a signed bundle";
     if (error.code == Errc::InvalidArgument)
         error.hint = usage;
     return base::fail(std::move(error));

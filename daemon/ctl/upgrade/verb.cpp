@@ -37,10 +37,10 @@ constexpr std::array examples{
 
 const Verb upgrade_verb{
     "upgrade",
-    "[VERSION] [FILE…|DIRECTORY|-]",
+    "[VERSION] [FILE…|DIRECTORY…|-]",
     "bring in a driver, build it if needed, and swap to it",
     "Brings this host to a driver version. Imports the input, if any is named: a signed bundle (or its "
-    "volumes, or '-' for standard input), driver packages and modules, or one directory of them. Then builds "
+    "volumes, or '-' for standard input), driver packages and modules, or directories of them. Then builds "
     "modules for the running kernel if the store has none, swaps to the version, and applies the rest of the "
     "configuration. The version is the named one, else the only one in the input. Without input it is that "
     "of the cluster's policy, else Version= in gpuhostd.conf(5), else the newest in the store. Ends with the "
