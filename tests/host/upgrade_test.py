@@ -257,7 +257,7 @@ def check_failures(t, maker):
             host.ctl("upgrade", maker.path(OLD), check=0)
             run = fail_once(host, where, maker.path(NEW))
             command = "gpuhostctl upgrade " + (NEW if done != "nothing" else maker.path(NEW))
-            when = "After the cause is removed" if status == ROLLED_BACK else "Continue"
+            when = "After the cause is removed" if status == ROLLED_BACK or done == "nothing" else "Continue"
             t.ok(run.returncode == status and host.loaded().get("nvidia") == OLD and f"Done: {done}.\n" in run.stderr
                  and "the rest of the configuration.\n" in run.stderr and run.stderr.endswith(f"\n{when}: {command}\n"),
                  f"an error at {where.split()[1]} stops the upgrade", *said(run))
@@ -282,7 +282,7 @@ def check_build(t, maker):
             write(host.path(f"/lib/modules/{KERNEL}/build/{name}"), "\n")
         write(host.path(f"/lib/modules/{KERNEL}/build/include/generated/utsrelease.h"), f'#define UTS_RELEASE "{KERNEL}"\n')
         run = fail_once(host, "apply build.compile before", BUILT)
-        t.ok(run.returncode == FAILED and host.loaded().get("nvidia") == OLD and run.stderr.endswith(f"Continue: gpuhostctl upgrade {BUILT}\n"),
+        t.ok(run.returncode == FAILED and host.loaded().get("nvidia") == OLD and run.stderr.endswith(f"After the cause is removed: gpuhostctl upgrade {BUILT}\n"),
              "a failed build stops the upgrade", *said(run))
         run = host.ctl("upgrade", BUILT, "--dry-run")
         t.ok(run.returncode == 0 and f"the swap to driver {BUILT}: depends on the build\n" in run.stdout, "a dry run checks the build", *said(run))
@@ -352,7 +352,7 @@ def check_peer(t, maker):
 
         run = upgrade("--peer=other")
         t.ok(run[0] == NOT_FOUND and "Left: the transfer of bundle other from peers" in run[2]
-             and f"Continue: gpuhostctl upgrade --peer=other --socket={path}\n" in run[2], "a bundle that no peer has stops the upgrade", *run)
+             and f"After the cause is removed: gpuhostctl upgrade --peer=other --socket={path}\n" in run[2], "a bundle that no peer has stops the upgrade", *run)
         run = upgrade("--peer=other", "--json")
         document = json.loads(run[1])
         t.ok(run[0] == NOT_FOUND and document["error"]["message"] in run[2] and document["done"] == [], "--json has the error of a transfer", *run)
