@@ -195,7 +195,8 @@ std::string render_steps(const Screen& screen, const Json& operation) {
     std::size_t width = 11; // "undo-failed"
     for (std::size_t i = 0; i < steps.size(); ++i) {
         states.push_back(state_of_step(operation, i));
-        width = std::max(width, states.back().size());
+        if (states.back().size() > width)
+            width = states.back().size() + 1; // of several words: more than one space must follow
     }
     std::string out;
     for (std::size_t i = 0; i < steps.size(); ++i) {

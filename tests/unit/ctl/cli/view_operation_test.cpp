@@ -203,9 +203,9 @@ TEST(OperationView, ShowsStepsAndTheSubject) {
               "    Cause: nvidia: No such device\n"
               "\n"
               "Steps:\n"
-              "  1. undone         stop nvidia-persistenced.service\n"
-              "  2. failed, undone load nvidia 550.163.01\n"
-              "  3. not run        point libraries at 550.163.01\n");
+              "  1. undone          stop nvidia-persistenced.service\n"
+              "  2. failed, undone  load nvidia 550.163.01\n"
+              "  3. not run         point libraries at 550.163.01\n");
 }
 
 TEST(OperationView, RunningOperationShowsItsActivity) {
