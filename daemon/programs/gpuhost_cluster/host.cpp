@@ -505,8 +505,9 @@ Result<std::string> ClusterHost::store_kubelet_files(const Json& lent) {
             kubeconfig = path;
     }
     if (kubeconfig.empty())
-        return base::fail(Errc::NotFound, "kubeconfig of the kubelet: not found",
-                          "Name it in KubeletFiles= of section [Cluster] of gpuhostd.conf(5).");
+        return base::fail(
+            Errc::NotFound,
+            "kubeconfig of the kubelet: not found: name it in KubeletFiles=, or set EvictAs=own");
     return kubeconfig;
 }
 

@@ -254,7 +254,8 @@ TEST_F(ClusterHostTest, CredentialsAreReadOnceReceived) {
     EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "waits for the kubelet's credentials from gpuhostd");
     ASSERT_TRUE(daemon.answer("GetKubeletCredentials", Json{{"files", Json::object()}}));
     round(UpgradeAct::DeletePods, wanted, 100);
-    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text, "kubeconfig of the kubelet: not found");
+    EXPECT_EQ(host.pods(UpgradeAct::DeletePods).text,
+              "kubeconfig of the kubelet: not found: name it in KubeletFiles=, or set EvictAs=own");
 }
 
 TEST_F(ClusterHostTest, PodThatHoldsTheDriverIsEvicted) {
