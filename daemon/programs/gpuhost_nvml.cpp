@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include <fcntl.h>
@@ -48,6 +49,7 @@ class Question {
         if (library_.cuda_version(&cuda) != nvml::success || cuda < 0)
             cuda = 0;
         std::vector<NvmlGpu> gpus;
+        std::vector<nvml::Device> devices; // of these GPUs
         for (unsigned index = 0; index < count; ++index) {
             nvml::Device device = nullptr;
             NvmlGpu gpu; // a faulty GPU, which is skipped, must not hide the others
@@ -59,7 +61,10 @@ class Question {
             if (const auto described = describe(device, gpu); !described)
                 gpu.problem = described.error().message;
             gpus.push_back(std::move(gpu));
+            devices.push_back(device);
         }
+        for (std::size_t i = 0; i < gpus.size(); ++i)
+            gpus[i].nvlinks = nvlinks_of(devices[i], gpus);
         return gpus;
     }
 
@@ -104,6 +109,29 @@ class Question {
         for (const std::size_t dash : {8U, 13U, 18U, 23U})
             uuid.insert(dash, 1, '-');
         return uuid + "." + std::to_string(info.clique);
+    }
+
+    /// Returns the active NVLinks to other GPUs of this host. A link that the library can't describe is left
+    /// out, and so is a link to a switch: its address is of no GPU.
+    [[nodiscard]] std::vector<runtime::NvmlLinks> nvlinks_of(nvml::Device device,
+                                                             const std::vector<NvmlGpu>& gpus) const {
+        std::map<unsigned, unsigned> counts; // of links, by the minor number of the other GPU
+        for (unsigned link = 0; link < nvml::nvlinks_per_gpu; ++link) {
+            int active = 0;
+            nvml::PciInfo peer{};
+            if (library_.nvlink_state(device, link, &active) != nvml::success || active != 1 ||
+                library_.nvlink_peer(device, link, &peer) != nvml::success)
+                continue;
+            const std::string address = nvml::address_of(peer);
+            const auto found = std::find_if(gpus.begin(), gpus.end(),
+                                            [&](const NvmlGpu& gpu) { return gpu.address == address; });
+            if (found != gpus.end() && !address.empty())
+                ++counts[found->minor];
+        }
+        std::vector<runtime::NvmlLinks> nvlinks;
+        for (const auto& [minor, count] : counts)
+            nvlinks.push_back({minor, count});
+        return nvlinks;
     }
 
     /// Returns the memory of a GPU in bytes; 0 if it is unknown.

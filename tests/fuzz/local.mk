@@ -395,6 +395,7 @@ fuzz_corpus = \
     %D%/corpus/mig/answer \
     %D%/corpus/mig/error \
     %D%/corpus/mig/minors \
+    %D%/corpus/mig/nvlinks \
     %D%/corpus/mig/twice \
     %D%/corpus/modprobe/cmdline \
     %D%/corpus/modprobe/debian.conf \
@@ -412,6 +413,7 @@ fuzz_corpus = \
     %D%/corpus/oci/name-digest \
     %D%/corpus/offer/answer \
     %D%/corpus/offer/mixed \
+    %D%/corpus/offer/nvlinks \
     %D%/corpus/offer/single \
     %D%/corpus/offer/twice \
     %D%/corpus/plugin_config/broken.yaml \

@@ -14,6 +14,7 @@
 //   lost DEVICE                        the functions that describe the device fail
 //   gone DEVICE                        the device has no handle
 //   fabric DEVICE CLIQUE [STATE]       the device is in a network of NVLink switches; 3: registered in it
+//   nvlink DEVICE PEER COUNT           links between two devices; a PEER that is not a device is a switch
 //   vgpu DEVICE                        the device is a vGPU
 //   error NUMBER                       the error of nvmlInit
 //   hang, die, print TEXT              the behaviour of nvmlInit
@@ -43,6 +44,8 @@ static int is_gone[most_devices];
 static int is_vgpu[most_devices];
 static int cliques[most_devices]; /* plus 1; 0: in no fabric */
 static unsigned fabric_states[most_devices];
+enum { most_links = 18 };
+static unsigned link_peers[most_devices][most_links]; /* plus 1; 0: the link is not active */
 
 static int behave(const char* word, const char* rest) {
     if (strcmp(word, "hang") == 0)
@@ -55,9 +58,19 @@ static int behave(const char* word, const char* rest) {
     return strcmp(word, "error") == 0 ? atoi(rest) : success;
 }
 
+static void add_links(unsigned device, unsigned peer, unsigned count) {
+    for (unsigned link = 0; device < most_devices && link < most_links && count > 0; ++link)
+        if (!link_peers[device][link]) {
+            link_peers[device][link] = peer + 1;
+            --count;
+        }
+}
+
 static int read_line(const char* line) {
     unsigned number = 0;
     unsigned clique = 0;
+    unsigned peer = 0;
+    unsigned count = 0;
     unsigned state = 3;
     char word[32] = "";
     int length = 0;
@@ -73,6 +86,9 @@ static int read_line(const char* line) {
     else if (sscanf(line, "fabric %u %u %u", &number, &clique, &state) >= 2 && number < most_devices) {
         cliques[number] = (int)clique + 1;
         fabric_states[number] = state;
+    } else if (sscanf(line, "nvlink %u %u %u", &number, &peer, &count) == 3) {
+        add_links(number, peer, count);
+        add_links(peer, number, count);
     } else if (read_mig_line(line))
         return success;
     else
@@ -93,6 +109,7 @@ static int read_file(void) {
     memset(is_gone, 0, sizeof is_gone);
     memset(is_vgpu, 0, sizeof is_vgpu);
     memset(cliques, 0, sizeof cliques);
+    memset(link_peers, 0, sizeof link_peers);
     while (result == success && fgets(line, sizeof line, file))
         result = read_line(line);
     fclose(file);
@@ -205,10 +222,14 @@ int nvmlDeviceGetMinorNumber(void* device, unsigned* minor) {
     return 0;
 }
 
-int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
+static void write_address(unsigned index, struct pci_info* info) {
     memset(info, 0, sizeof *info);
-    info->bus = 0x10 + index_of(device);
+    info->bus = 0x10 + index;
     snprintf(info->bus_id, sizeof info->bus_id, "00000000:%02X:00.0", info->bus);
+}
+
+int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
+    write_address(index_of(device), info);
     return state_of(device);
 }
 
@@ -239,6 +260,24 @@ int nvmlDeviceGetGpuFabricInfo(void* device, struct fabric_info* info) {
     memset(info->cluster, 0xab, sizeof info->cluster);
     info->clique = (unsigned)clique - 1;
     info->state = (unsigned char)fabric_states[index_of(device)];
+    return state_of(device);
+}
+
+int nvmlDeviceGetNvLinkState(void* device, unsigned link, int* active) {
+    const unsigned index = index_of(device);
+    if (link >= most_links)
+        return invalid_argument;
+    if (index >= most_devices || !link_peers[index][0])
+        return not_supported;
+    *active = link_peers[index][link] != 0;
+    return state_of(device);
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void* device, unsigned link, struct pci_info* info) {
+    const unsigned index = index_of(device);
+    if (link >= most_links || index >= most_devices || !link_peers[index][link])
+        return invalid_argument;
+    write_address(link_peers[index][link] - 1, info);
     return state_of(device);
 }
 

@@ -35,6 +35,7 @@ Result<unsigned> get_number(const Json& object, const char* key) {
 constexpr std::int64_t largest_memory = std::int64_t{1} << 40U; ///< MiB
 constexpr std::int64_t largest_cuda = 1'000'000;
 constexpr std::size_t longest_text = 100;
+constexpr std::size_t most_nvlinks = 18; ///< of a GPU
 
 bool consists_of(const std::string& text, std::string_view more) {
     return text.size() < longest_text && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -129,6 +130,21 @@ Result<void> read_facts(const Json& value, NvmlGpu& gpu) {
     return {};
 }
 
+/// Reads the NVLinks of a GPU. An earlier gpuhost-nvml does not report them.
+Result<std::vector<NvmlLinks>> read_nvlinks(const Json& value) {
+    std::vector<NvmlLinks> nvlinks;
+    std::size_t total = 0;
+    for (const Json& element : base::list_of(value, "nvlinks")) {
+        GPUHOST_TRY(minor, get_number(element, "minor"));
+        GPUHOST_TRY(count, get_number(element, "count"));
+        total += count;
+        if (count == 0 || total > most_nvlinks)
+            return base::fail(Errc::BadContent, "NVML's answer has an invalid number of NVLinks");
+        nvlinks.push_back({minor, count});
+    }
+    return nvlinks;
+}
+
 Result<NvmlGpu> read_gpu(const Json& value) {
     NvmlGpu gpu;
     GPUHOST_TRY(minor, get_number(value, "minor"));
@@ -136,6 +152,8 @@ Result<NvmlGpu> read_gpu(const Json& value) {
     gpu.split = base::bool_or(value, "split", false);
     gpu.problem = base::string_or(value, "problem", "");
     GPUHOST_CHECK(read_facts(value, gpu));
+    GPUHOST_TRY(nvlinks, read_nvlinks(value));
+    gpu.nvlinks = std::move(nvlinks);
     for (const Json& element : base::member(value, "instances")) {
         GPUHOST_TRY(instance, read_instance(element));
         gpu.instances.push_back(std::move(instance));
@@ -227,6 +245,9 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                                  {"graphics", one.graphics},
                                  {"profile", one.profile},
                                  {"attributes", to_json(one.attributes)}});
+        Json nvlinks = Json::array();
+        for (const NvmlLinks& one : gpu.nvlinks)
+            nvlinks.push_back({{"minor", one.minor}, {"count", one.count}});
         list.push_back({{"minor", gpu.minor},
                         {"split", gpu.split},
                         {"instances", std::move(instances)},
@@ -240,7 +261,8 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                         {"mig_capable", gpu.mig_capable},
                         {"vgpu", gpu.vgpu},
                         {"fabric", gpu.fabric},
-                        {"joins_fabric", gpu.joins_fabric}});
+                        {"joins_fabric", gpu.joins_fabric},
+                        {"nvlinks", std::move(nvlinks)}});
     }
     return {{"gpus", std::move(list)}};
 }

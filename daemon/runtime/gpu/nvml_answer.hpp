@@ -40,6 +40,13 @@ struct NvmlInstance {
     friend bool operator==(const NvmlInstance&, const NvmlInstance&) = default;
 };
 
+/// The active NVLinks from one GPU to another one of this host. Links to switches are left out.
+struct NvmlLinks {
+    unsigned minor = 0; ///< of the other GPU
+    unsigned count = 0;
+    friend bool operator==(const NvmlLinks&, const NvmlLinks&) = default;
+};
+
 struct NvmlGpu {
     unsigned minor = 0;
     bool split = false; ///< MIG is on, even without instances
@@ -55,6 +62,7 @@ struct NvmlGpu {
     bool vgpu = false;              ///< the GPU is a vGPU of a hypervisor
     std::string fabric{};           ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
     bool joins_fabric = false;      ///< the GPU is not registered yet in its network
+    std::vector<NvmlLinks> nvlinks{};
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 

@@ -64,6 +64,8 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     find(library, "nvmlDeviceGetAttributes_v2", loaded.attributes);
     find(library, "nvmlDeviceGetGpuFabricInfo", loaded.fabric);
     find(library, "nvmlDeviceGetVirtualizationMode", loaded.virtualization);
+    find(library, "nvmlDeviceGetNvLinkState", loaded.nvlink_state);
+    find(library, "nvmlDeviceGetNvLinkRemotePciInfo_v2", loaded.nvlink_peer);
     find(library, "nvmlDeviceGetMigMode", loaded.mig_mode);
     find(library, "nvmlDeviceGetMaxMigDeviceCount", loaded.max_mig_devices);
     find(library, "nvmlDeviceGetMigDeviceHandleByIndex", loaded.mig_device_by_index);

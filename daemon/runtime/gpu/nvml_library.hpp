@@ -108,6 +108,7 @@ constexpr int reset_required = 16;
 constexpr int in_use = 19;
 constexpr unsigned mig_disabled = 0;
 constexpr unsigned mig_enabled = 1;
+constexpr unsigned nvlinks_per_gpu = 18;
 constexpr int ampere = 8; ///< the major compute capability of A100 and A30
 constexpr unsigned char fabric_not_started = 1;
 constexpr unsigned char fabric_in_progress = 2;
@@ -151,6 +152,10 @@ class NvmlLibrary {
     int (*attributes)(nvml::Device, nvml::Attributes*) = nullptr; ///< of a MIG device
     int (*fabric)(nvml::Device, nvml::FabricInfo*) = nullptr;
     int (*virtualization)(nvml::Device, int* mode) = nullptr;
+    /// Gets whether the NVLink with this number is active: 1, or 0.
+    int (*nvlink_state)(nvml::Device, unsigned, int*) = nullptr;
+    /// Gets the device at the other end of an NVLink: a GPU, or a switch.
+    int (*nvlink_peer)(nvml::Device, unsigned, nvml::PciInfo*) = nullptr;
     /// Gets the present MIG mode, and the MIG mode after a reset of the GPU.
     int (*mig_mode)(nvml::Device, unsigned*, unsigned*) = nullptr;
     int (*max_mig_devices)(nvml::Device, unsigned*) = nullptr;

@@ -56,7 +56,9 @@ TEST(NvmlAnswer, LastLineIsReadBack) {
          12040,
          true,
          true,
-         "ababab-1.7"},
+         "ababab-1.7",
+         true,
+         {{7, 2}, {8, 4}}},
         {7, false, {}, "GPU is lost", "", "", "", 0, ""}};
     const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
     ASSERT_TRUE(again);
@@ -94,6 +96,10 @@ TEST(NvmlAnswer, ErrorsAndInvalidAnswersFail) {
           std::string(R"({"gpus": [{"minor": 0, "compute_capability": "9 0"}]})"),
           std::string(R"({"gpus": [{"minor": 0, "fabric": "a b"}]})"),
           std::string(R"({"gpus": [{"minor": 0, "cuda_version": -1}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1}]}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1, "count": 0}]}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1, "count": 19}]}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": -1, "count": 1}]}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": -1}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": "7"}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": 1099511627777}]})")}) {
