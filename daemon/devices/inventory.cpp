@@ -20,6 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::int64_t last_number = 0xffff;             ///< upper limit of minors, indices and ids
+constexpr std::size_t most_nvlinks = 18;                 ///< of a GPU
 constexpr std::size_t longest_id = 63 - longest_replica; ///< of a device; the kubelet refuses more than 63
 
 /// Returns true if the text is safe as the name of a device that people and the kubelet use.
@@ -93,6 +94,13 @@ Json to_json(const Instance& instance) {
             {"attributes", to_json(instance.attributes)}};
 }
 
+Json to_json(const std::vector<NvLinks>& nvlinks) {
+    Json list = Json::array();
+    for (const NvLinks& one : nvlinks)
+        list.push_back({{"gpu", one.gpu}, {"count", one.count}});
+    return list;
+}
+
 Json to_json(const Gpu& gpu) {
     Json instances = Json::array();
     for (const Instance& instance : gpu.instances)
@@ -110,7 +118,8 @@ Json to_json(const Gpu& gpu) {
             {"pci_class", gpu.pci_class},
             {"mig_capable", gpu.mig_capable},
             {"vgpu", gpu.vgpu},
-            {"fabric", gpu.fabric}};
+            {"fabric", gpu.fabric},
+            {"nvlinks", to_json(gpu.nvlinks)}};
 }
 
 Result<Instance> instance_from_json(const Json& value) {
@@ -126,6 +135,20 @@ Result<Instance> instance_from_json(const Json& value) {
                     gpu_instance,
                     compute_instance,
                     attributes_from_json(base::member(value, "attributes"))};
+}
+
+Result<std::vector<NvLinks>> nvlinks_from_json(const Json& list) {
+    std::vector<NvLinks> nvlinks;
+    std::size_t total = 0;
+    for (const Json& element : list) {
+        GPUHOST_TRY(gpu, base::get_string(element, "gpu"));
+        GPUHOST_TRY(count, number_of(element, "count"));
+        total += count;
+        if (!is_uuid(gpu, "GPU-") || count == 0 || total > most_nvlinks)
+            return base::fail(bad("invalid NVLinks"));
+        nvlinks.push_back({std::move(gpu), count});
+    }
+    return nvlinks;
 }
 
 Result<Gpu> gpu_from_json(const Json& value) {
@@ -154,6 +177,8 @@ Result<Gpu> gpu_from_json(const Json& value) {
     gpu.mig_capable = base::bool_or(value, "mig_capable", false);
     gpu.vgpu = base::bool_or(value, "vgpu", false);
     gpu.fabric = base::string_or(value, "fabric", "");
+    GPUHOST_TRY(nvlinks, nvlinks_from_json(base::list_of(value, "nvlinks")));
+    gpu.nvlinks = std::move(nvlinks);
     for (const Json& element : base::list_of(value, "instances")) {
         GPUHOST_TRY(instance, instance_from_json(element));
         gpu.instances.push_back(std::move(instance));

@@ -37,6 +37,13 @@ struct Instance {
     friend bool operator==(const Instance&, const Instance&) = default;
 };
 
+/// The active NVLinks between a GPU and another one of this host. Links to switches are left out.
+struct NvLinks {
+    std::string gpu; ///< UUID of the other GPU
+    unsigned count = 0;
+    friend bool operator==(const NvLinks&, const NvLinks&) = default;
+};
+
 struct Gpu {
     std::string uuid;    ///< "GPU-…"
     std::string address; ///< PCI: "0000:06:00.0"
@@ -52,6 +59,7 @@ struct Gpu {
     bool mig_capable = false; ///< the GPU can have MIG instances
     bool vgpu = false;        ///< the GPU is a vGPU of a hypervisor
     std::string fabric{};     ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
+    std::vector<NvLinks> nvlinks{};
     friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
@@ -69,7 +77,7 @@ struct HostFacts {
 
 [[nodiscard]] base::Json to_json(const std::vector<Gpu>& gpus);
 /// Fails with BadContent for a UUID, address or number that is not of the right form, and for a UUID that
-/// occurs twice.
+/// occurs twice. NVLinks may be absent.
 [[nodiscard]] base::Result<std::vector<Gpu>> gpus_from_json(const base::Json& list);
 
 } // namespace gpuhost::devices

@@ -140,6 +140,8 @@ std::string render_gpu(const Screen& screen, const Json& gpu, const std::string&
     add("Device", "/dev/nvidia" + std::to_string(number_of(gpu, "minor")));
     add("NUMA", numa_of(gpu));
     facts.add("MIG", base::bool_or(gpu, "split", false) ? "on" : "off");
+    for (const Json& one : list_of(gpu, "nvlinks"))
+        facts.add("NVLink", std::to_string(number_of(one, "count")) + " to " + text_of(one, "gpu"));
     add("Problem", text_of(gpu, "problem"));
     add_device_facts(facts, screen, gpu);
     for (const Json& instance : list_of(gpu, "instances")) {

@@ -64,6 +64,21 @@ void add_reported(const NvmlGpu& reported, Gpu& gpu) {
         gpu.problem = "the NVLink fabric is not complete yet";
 }
 
+/// Adds the NVLinks between GPUs that are present. NVML's minor numbers become UUIDs.
+void add_nvlinks(const std::vector<NvmlGpu>& reported, std::vector<Gpu>& gpus) {
+    const auto with_minor = [](const auto& list, unsigned minor) {
+        return std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.minor == minor; });
+    };
+    for (Gpu& gpu : gpus) {
+        const auto said = with_minor(reported, gpu.minor);
+        if (said == reported.end())
+            continue;
+        for (const runtime::NvmlLinks& one : said->nvlinks)
+            if (const auto peer = with_minor(gpus, one.minor); peer != gpus.end())
+                gpu.nvlinks.push_back({peer->uuid, one.count});
+    }
+}
+
 Result<std::vector<NvmlGpu>> ask(const Root& host) {
     GPUHOST_TRY(driver, runtime::present_driver(host));
     GPUHOST_TRY(library, runtime::nvml_library(driver));
@@ -110,6 +125,8 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
                                        (gpu.uuid.empty() ? "its UUID is unknown" : valid.error().message));
         }
     }
+    if (reported)
+        add_nvlinks(*reported, present.gpus);
     return present;
 }
 

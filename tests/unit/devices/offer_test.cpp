@@ -20,6 +20,7 @@ Offer example() {
     split.memory_mib = 81559;
     split.compute_capability = "9.0";
     split.split = true;
+    split.nvlinks = {{"GPU-2", 2}, {"GPU-3", 16}};
     split.instances = {{"MIG-1", "1g.10gb", 0, 7, 0}, {"MIG-2", "", 3, 8, 0}};
     Gpu unknown;
     unknown.uuid = "GPU-2";
@@ -68,6 +69,10 @@ TEST(Offer, RefusesInvalidValues) {
              {"/gpus/0/minor", -1},
              {"/gpus/0/minor", 65536},
              {"/gpus/0/numa", "0"},
+             {"/gpus/0/nvlinks/0/gpu", "MIG-1"},
+             {"/gpus/0/nvlinks/0/count", 0},
+             {"/gpus/0/nvlinks/0/count", 3},
+             {"/gpus/0/nvlinks/2", {{"gpu", "GPU-4"}}},
              {"/gpus/0/instances/0/uuid", "GPU-3"},
              {"/gpus/0/instances/0/index", -1},
              {"/gpus/0/instances/0/gpu_instance", "7"}}) {
@@ -75,6 +80,12 @@ TEST(Offer, RefusesInvalidValues) {
         ASSERT_FALSE(parsed) << path << ": " << value;
         EXPECT_EQ(parsed.error().code, Errc::BadContent) << path;
     }
+}
+
+TEST(Offer, NvlinksMayBeAbsent) {
+    const auto parsed = changed("/gpus/0/nvlinks", nullptr);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_TRUE(parsed->gpus[0].nvlinks.empty());
 }
 
 TEST(Offer, RefusesAUuidTwice) {

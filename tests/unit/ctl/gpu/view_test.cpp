@@ -95,6 +95,16 @@ TEST(GpuView, UndetectedErrorsMakeHealthUnknown) {
     EXPECT_NE(shown.find("systemctl restart gpuhost-devices"), std::string::npos) << shown;
 }
 
+TEST(GpuView, ShownGpuHasItsNvlinks) {
+    Offer made = offer();
+    EXPECT_EQ(render_gpu({}, devices::list_gpus(made, std::nullopt)["gpus"][1], "").find("NVLink"),
+              std::string::npos);
+    made.gpus[1].nvlinks = {{"GPU-a", 2}, {"GPU-c", 4}};
+    const std::string shown = render_gpu({}, devices::list_gpus(made, std::nullopt)["gpus"][1], "");
+    EXPECT_NE(shown.find("NVLink: 2 to GPU-a\n"), std::string::npos) << shown;
+    EXPECT_NE(shown.find("NVLink: 4 to GPU-c\n"), std::string::npos) << shown;
+}
+
 /// Returns what serving_of() says after changes of a document in which all is well.
 template <class Change>
 Serving serving(Change change) {

@@ -226,6 +226,21 @@ TEST_F(DevicesTest, FactsForLabelsAreMerged) {
     EXPECT_EQ(gpu.instances.at(0).attributes, (Attributes{9856, 16, 1, 2, 3, 4, 5, 6, 7}));
 }
 
+TEST_F(DevicesTest, NvlinksNameGpusByUuid) {
+    load();
+    add_gpu("0000:07:00.0", 1);
+    std::vector<runtime::NvmlGpu> said(3);
+    for (unsigned minor = 0; minor < 3; ++minor) {
+        said[minor].minor = minor;
+        said[minor].uuid = "GPU-" + std::to_string(minor);
+        said[minor].nvlinks = {{1 - std::min(minor, 1U), 4}, {2, 2}};
+    }
+    const auto merged = merge_gpus(root_, runtime::read_gpus(root_), said);
+    ASSERT_EQ(merged.gpus.size(), 2U);
+    EXPECT_EQ(merged.gpus[0].nvlinks, (std::vector<NvLinks>{{"GPU-1", 4}})) << "GPU 2 is not present";
+    EXPECT_EQ(merged.gpus[1].nvlinks, (std::vector<NvLinks>{{"GPU-0", 4}}));
+}
+
 TEST_F(DevicesTest, IncompleteFabricIsAProblem) {
     load();
     runtime::NvmlGpu said;
