@@ -12,6 +12,8 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/label_group.hpp \
     %D%/labels.cpp \
     %D%/labels.hpp \
+    %D%/linked.cpp \
+    %D%/linked.hpp \
     %D%/mig_labels.cpp \
     %D%/mig_labels.hpp \
     %D%/offer.cpp \

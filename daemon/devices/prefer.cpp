@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/prefer.hpp"
 
+#include "daemon/devices/linked.hpp"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -55,26 +57,17 @@ std::vector<std::string> prefer_replicas(const Resource& resource, const std::se
     return chosen;
 }
 
-} // namespace
-
-std::vector<std::string> prefer(const Resource& resource, const std::set<std::string>& available,
-                                const std::set<std::string>& required, std::size_t count) {
-    if (resource.replicas > 1)
-        return prefer_replicas(resource, available, required, count);
-    std::vector<std::string> chosen;
-    std::map<std::optional<unsigned>, int> free; // available devices by NUMA node
+/// Adds devices of the rest to the chosen ones until there are `count`: near ones, of used GPUs.
+void add_near(std::vector<const ResourceDevice*>& chosen, std::vector<const ResourceDevice*> rest,
+              std::size_t count) {
+    std::map<std::optional<unsigned>, int> free; // devices of the rest by NUMA node
     std::map<std::optional<unsigned>, int> near; // chosen devices by NUMA node
     std::map<std::string, int> free_of_gpu;
-    std::vector<const ResourceDevice*> rest;
-    for (const ResourceDevice& device : resource.devices) {
-        if (required.count(device.id) != 0 && chosen.size() < count) {
-            chosen.push_back(device.id);
-            ++near[device.numa];
-        } else if (available.count(device.id) != 0) {
-            rest.push_back(&device);
-            ++free[device.numa];
-            ++free_of_gpu[device.gpu];
-        }
+    for (const ResourceDevice* device : chosen)
+        ++near[device->numa];
+    for (const ResourceDevice* device : rest) {
+        ++free[device->numa];
+        ++free_of_gpu[device->gpu];
     }
     const auto cost = [&](const ResourceDevice* device) {
         const int node = free[device->numa];
@@ -86,13 +79,37 @@ std::vector<std::string> prefer(const Resource& resource, const std::set<std::st
         const auto best = std::min_element(rest.begin(), rest.end(), [&](const auto* one, const auto* other) {
             return cost(one) < cost(other);
         });
-        chosen.push_back((*best)->id);
+        chosen.push_back(*best);
         ++near[(*best)->numa];
         --free[(*best)->numa];
         --free_of_gpu[(*best)->gpu];
         rest.erase(best);
     }
-    return chosen;
+}
+
+} // namespace
+
+std::vector<std::string> prefer(const Resource& resource, const std::set<std::string>& available,
+                                const std::set<std::string>& required, std::size_t count) {
+    if (resource.replicas > 1)
+        return prefer_replicas(resource, available, required, count);
+    std::vector<const ResourceDevice*> chosen;
+    std::vector<const ResourceDevice*> rest;
+    for (const ResourceDevice& device : resource.devices)
+        if (required.count(device.id) != 0 && chosen.size() < count)
+            chosen.push_back(&device);
+        else if (available.count(device.id) != 0)
+            rest.push_back(&device);
+    std::vector<const ResourceDevice*> all = chosen;
+    all.insert(all.end(), rest.begin(), rest.end());
+    if (count < all.size() && all.size() <= most_linked && has_nvlinks(all))
+        chosen = choose_linked(all, chosen.size(), count);
+    else
+        add_near(chosen, std::move(rest), count);
+    std::vector<std::string> ids;
+    for (const ResourceDevice* device : chosen)
+        ids.push_back(device->id);
+    return ids;
 }
 
 } // namespace gpuhost::devices

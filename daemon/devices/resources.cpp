@@ -19,7 +19,7 @@ Resource none(const Offer& offer) {
     Resource whole{offer.resource, {}, ""};
     for (const Gpu& gpu : offer.gpus) {
         if (!gpu.split)
-            whole.devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, ""});
+            whole.devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, "", gpu.nvlinks});
         else if (whole.problem.empty())
             whole.problem = "MIG is on for " + gpu.uuid + ", and MigStrategy=none offers no MIG instances";
     }
@@ -53,7 +53,7 @@ std::vector<Resource> mixed(const Offer& offer) {
     resources[offer.resource].name = offer.resource;
     for (const Gpu& gpu : offer.gpus) {
         if (!gpu.split)
-            resources[offer.resource].devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, ""});
+            resources[offer.resource].devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, "", gpu.nvlinks});
         for (const Instance& instance : gpu.instances) {
             if (instance.profile.empty()) {
                 resources[offer.resource].problem =

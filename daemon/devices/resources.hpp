@@ -17,6 +17,7 @@ struct ResourceDevice {
     std::string gpu; ///< UUID of the GPU
     std::optional<unsigned> numa;
     std::string unhealthy = {}; ///< why no further pod may get it; empty: one may
+    std::vector<NvLinks> nvlinks = {};
     friend bool operator==(const ResourceDevice&, const ResourceDevice&) = default;
 };
 

@@ -11,7 +11,9 @@ import time
 
 import tap
 from fake_host import NEW, OLD, prepare, read, run_checks, write
+from fake_kubelet import Kubelet
 from gates import Gates
+from programs import end, environment, start
 
 OFFER, ANSWER, REGISTRY = "/run/gpuhost/devices/offer.json", "/run/gpuhost-devices/answer.json", "/run/gpuhost/devices/registry"
 MIG = "MIG-00000000-0000-0000-0000-0000000000a0"
@@ -264,6 +266,50 @@ def check_fabric(t, host):
     host.ctl("apply", "--only", "devices", check=0)
 
 
+@contextlib.contextmanager
+def served(host):
+    """Starts gpuhost-devices with messages of a kernel that are empty; yields the kubelet."""
+    for directory in "/run/gpuhost/gpu-faults", "/run/gpuhost-devices/registry":
+        os.makedirs(host.path(directory), exist_ok=True)
+    kernel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with open(host.path("/gpuhost-devices.log"), "w") as log:
+        process = start([os.path.join(tap.TOP_BUILDDIR, "gpuhost-devices"), f"--root={host.root}"], stdin=theirs, stdout=log, stderr=log, env=environment())
+    theirs.close()
+    kubelet = Kubelet(host.path("/run/gpuhost-devices/registry/nvidia.com_gpu.sock"))
+    yield kubelet
+    kubelet.close()
+    kernel.close()
+    end(process, 15)
+    shutil.rmtree(host.path("/run/gpuhost-devices"))
+
+
+def check_nvlink(t, host):
+    """Four GPUs, bridged in pairs. NVML counts minor numbers down. A link to a switch connects no two GPUs."""
+    gpus = host.path("/proc/driver/nvidia/gpus")
+    for minor in 2, 3:
+        write(f"{gpus}/0000:0{minor + 1}:00.0/information", f"Device Minor: {minor}\n")
+    a, b, c, d = (f"GPU-00000000-0000-0000-0000-{3 - minor:012}" for minor in range(4))
+    for lines, links in ("nvlink 0 3 2\nnvlink 1 2 4\nnvlink 1 15 6\n", {a: [(d, 2)], b: [(c, 4)], c: [(b, 4)], d: [(a, 2)]}), \
+            ("nvlink 0 15 18\nnvlink 1 15 18\n", {a: [], b: [], c: [], d: []}):
+        write(host.path("/stub-nvml"), "devices 4\n" + lines)
+        configure(host, f"[Devices]\nServe=plugin\nIgnoreXids={len(lines)}\n")
+        host.ctl("apply", "--only", "devices", check=0)
+        t.equal({gpu["uuid"]: [(one["gpu"], one["count"]) for one in gpu["nvlinks"]] for gpu in offer(host)["gpus"]}, links,
+                f"the offer has the NVLinks of {len(lines.splitlines())} lines")
+        text = host.ctl("gpu", "show", "1", "--root", host.root).stdout
+        t.ok((f"4 to {c}" in text) == ("NVLink" in text) == bool(links[b]), "gpu show has NVLinks if there are any", text)
+        shown = host.json("gpu", "list", "--root", host.root)["gpus"][1]["nvlinks"]
+        t.equal(shown, offer(host)["gpus"][1]["nvlinks"], "gpu list has the NVLinks for programs")
+        with served(host) as kubelet:
+            t.equal((kubelet.prefer(2, [a, b, c, d]), kubelet.prefer(2, [a, b, d]), kubelet.prefer(2, [a, b, c, d], [d])),
+                    ([b, c], [a, d], [d, a]) if links[a] else ([a, b], [a, b], [d, a]), "the kubelet's preferred GPUs have NVLinks")
+    shutil.rmtree(f"{gpus}/0000:03:00.0")
+    shutil.rmtree(f"{gpus}/0000:04:00.0")
+    write(host.path("/stub-nvml"), "devices 2\n")
+    configure(host, "[Devices]\nServe=plugin\n")
+    host.ctl("apply", "--only", "devices", check=0)
+
+
 def check_mig(t, host):
     write(host.path("/stub-nvml"), f"devices 2\nsplit 1\ninstance 1 0 1 0 0 {MIG}\n")
     write(host.path("/proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access"), "")
@@ -301,4 +347,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_mark, check_swap, check_clear, check_fabric, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_mark, check_swap, check_clear, check_fabric, check_nvlink, check_mig, check_off, make=prepare_with_nvml)

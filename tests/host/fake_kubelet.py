@@ -35,6 +35,15 @@ def fields(message):
             yield key >> 3, size
 
 
+def field(number, value):
+    """Returns a field of a protobuf message with a string or message."""
+    size, length = len(value), b""
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + value
+
+
 def connect(path):
     """Connects to a socket as soon as a program listens on it."""
     end = time.monotonic() + PATIENCE
@@ -102,12 +111,17 @@ class Kubelet:
 
     def allocate(self, *ids):
         """Returns the CDI devices that a container with these devices gets; None if the request is refused."""
-        def message(value):
-            return b"\x0a" + bytes([len(value)]) + value
-        answer = Call(self.endpoint, "/v1beta1.DevicePlugin/Allocate", message(b"".join(message(one.encode()) for one in ids))).message()
+        container = b"".join(field(1, one.encode()) for one in ids)
+        answer = Call(self.endpoint, "/v1beta1.DevicePlugin/Allocate", field(1, container)).message()
         if answer is None:
             return None
         return [dict(fields(device))[1].decode() for _, container in fields(answer) for number, device in fields(container) if number == 5]
+
+    def prefer(self, count, available, required=()):
+        """Returns the devices that the plugin prefers for a container."""
+        container = b"".join([*(field(1, one.encode()) for one in available), *(field(2, one.encode()) for one in required), b"\x18", bytes([count])])
+        answer = Call(self.endpoint, "/v1beta1.DevicePlugin/GetPreferredAllocation", field(1, container)).message()
+        return [one.decode() for _, container in fields(answer) for _, one in fields(container)]
 
     def close(self):
         self.watch.sock.close()

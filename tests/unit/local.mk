@@ -89,6 +89,7 @@ $(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
     %D%/devices/plugin_test.cpp \
     %D%/devices/publish/component_test.cpp \
     %D%/devices/publish/plugin_config_test.cpp \
+    %D%/devices/linked_test.cpp \
     %D%/devices/resources_test.cpp
 $(%C%_devices_tests_OBJECTS): | $(kubelet_headers)
 
