@@ -10,12 +10,13 @@ import threading
 import time
 
 import tap
-from fake_host import NEW, OLD, prepare, read, run_checks, write
+from devices_files import OFFER, configure, offer, prepare_with_nvml
+from fake_host import NEW, OLD, read, run_checks, write
 from fake_kubelet import Kubelet
 from gates import Gates
 from programs import end, environment, start
 
-OFFER, ANSWER, REGISTRY = "/run/gpuhost/devices/offer.json", "/run/gpuhost-devices/answer.json", "/run/gpuhost/devices/registry"
+ANSWER, REGISTRY = "/run/gpuhost-devices/answer.json", "/run/gpuhost/devices/registry"
 MIG = "MIG-00000000-0000-0000-0000-0000000000a0"
 
 
@@ -44,26 +45,6 @@ class Server:
         self.ending = True
         self.thread.join()
         shutil.rmtree(os.path.dirname(self.host.path(ANSWER)))
-
-
-def offer(host):
-    text = read(host.path(OFFER))
-    return json.loads(text) if text else None
-
-
-def configure(host, text):
-    write(host.path("/etc/gpuhost/gpuhostd.conf.d/devices.conf"), text)
-    assert host.ctl("reload").returncode in (0, 9)
-
-
-def prepare_with_nvml(host):
-    """Installs drivers with a stub of NVML, and gpuhost-nvml in the worker's directory."""
-    with open(os.path.join(tap.TOP_BUILDDIR, "tests/unit/stub-nvml.so"), "rb") as file:
-        prepare(host, nvml=file.read())
-    place = os.path.dirname(json.loads(read(host.path("/run/cdi/nvidia.yaml")))["containerEdits"]["hooks"][0]["path"])
-    os.makedirs(host.path(place))
-    os.symlink(os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), host.path(place + "/gpuhost-nvml"))
-    write(host.path("/stub-nvml"), "devices 2\n")
 
 
 @contextlib.contextmanager

@@ -55,7 +55,7 @@ host_tests = %D%/adopt_test.py %D%/authority_test.py %D%/report_test.py %D%/doct
     %D%/policy_test.py %D%/peers_test.py %D%/refusing_disk_test.py %D%/registry_test.py %D%/rescue_test.py %D%/runtime_configure_test.py %D%/runtime_crash_test.py %D%/runtime_power_test.py %D%/runtime_test.py %D%/selinux_test.py \
     %D%/cluster_link_test.py %D%/cluster_test.py %D%/cluster_desired_test.py %D%/fleet_test.py %D%/gpus_test.py %D%/gpu_health_test.py %D%/toolkit_bundle_test.py %D%/toolkit_crash_test.py %D%/toolkit_test.py %D%/undo_test.py %D%/upgrade_test.py %D%/validations_test.py %D%/removal_test.py %D%/verdict_test.py
 TESTS += $(host_tests)
-EXTRA_DIST += $(host_tests) %D%/archive_files.py %D%/signing_files.py %D%/container_files.py %D%/crash.py %D%/driver_files.py %D%/cluster_site.py %D%/cockpit_page.py %D%/fake_api.py %D%/fake_host.py %D%/fake_kubelet.py %D%/gates.py %D%/image_files.py %D%/initramfs_files.py %D%/mig_files.py %D%/one_version.py %D%/own_mounts.py %D%/package_files.py %D%/peer_files.py %D%/power_faults.py %D%/private_bus.py %D%/record_journals.py %D%/recorded_disk.py %D%/registry_service.py \
+EXTRA_DIST += $(host_tests) %D%/archive_files.py %D%/signing_files.py %D%/container_files.py %D%/crash.py %D%/devices_files.py %D%/driver_files.py %D%/cluster_site.py %D%/cockpit_page.py %D%/fake_api.py %D%/fake_host.py %D%/fake_kubelet.py %D%/gates.py %D%/image_files.py %D%/initramfs_files.py %D%/mig_files.py %D%/one_version.py %D%/own_mounts.py %D%/package_files.py %D%/peer_files.py %D%/power_faults.py %D%/private_bus.py %D%/record_journals.py %D%/recorded_disk.py %D%/registry_service.py \
     %D%/run_files.py %D%/runtime_files.py %D%/terminal.py %D%/toolkit_files.py %D%/trees.py %D%/journals
 
 clean-local: clean-power-cuts
