@@ -15,6 +15,10 @@
 //   gone DEVICE                        the device has no handle
 //   fabric DEVICE CLIQUE [STATE]       the device is in a network of NVLink switches; 3: registered in it
 //   nvlink DEVICE PEER COUNT           links between two devices; a PEER that is not a device is a switch
+//   model DEVICE MEMORY MAJOR MINOR NAME
+//                                      MiB, the compute capability, the name; an H100 without this line
+//   attributes DEVICE GPU-INSTANCE MEMORY MULTIPROCESSORS GPU-SLICES COMPUTE-SLICES COPY DECODERS ENCODERS JPEG OFA
+//                                      of the MIG device of an earlier line "instance"
 //   vgpu DEVICE                        the device is a vGPU
 //   error NUMBER                       the error of nvmlInit
 //   hang, die, print TEXT              the behaviour of nvmlInit
@@ -47,6 +51,11 @@ static unsigned fabric_states[most_devices];
 enum { most_links = 18 };
 static unsigned link_peers[most_devices][most_links]; /* plus 1; 0: the link is not active */
 
+static struct {
+    unsigned memory, major, minor;
+    char name[96];
+} models[most_devices]; /* without memory: an H100 */
+
 static int behave(const char* word, const char* rest) {
     if (strcmp(word, "hang") == 0)
         for (;;)
@@ -64,6 +73,15 @@ static void add_links(unsigned device, unsigned peer, unsigned count) {
             link_peers[device][link] = peer + 1;
             --count;
         }
+}
+
+static int read_model(const char* line) {
+    unsigned device = 0;
+    int begin = 0;
+    if (sscanf(line, "model %u %n", &device, &begin) != 1 || device >= most_devices)
+        return 0;
+    return sscanf(line + begin, "%u %u %u %95[^\n]", &models[device].memory, &models[device].major,
+                  &models[device].minor, models[device].name) == 4;
 }
 
 static int read_line(const char* line) {
@@ -89,7 +107,7 @@ static int read_line(const char* line) {
     } else if (sscanf(line, "nvlink %u %u %u", &number, &peer, &count) == 3) {
         add_links(number, peer, count);
         add_links(peer, number, count);
-    } else if (read_mig_line(line))
+    } else if (read_model(line) || read_mig_line(line))
         return success;
     else
         return behave(word, line + length);
@@ -110,6 +128,7 @@ static int read_file(void) {
     memset(is_vgpu, 0, sizeof is_vgpu);
     memset(cliques, 0, sizeof cliques);
     memset(link_peers, 0, sizeof link_peers);
+    memset(models, 0, sizeof models);
     while (result == success && fgets(line, sizeof line, file))
         result = read_line(line);
     fclose(file);
@@ -212,8 +231,12 @@ int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
     return state_of(device);
 }
 
+static int has_model(const void* device) {
+    return index_of(device) < most_devices && models[index_of(device)].memory > 0;
+}
+
 int nvmlDeviceGetName(void* device, char* name, unsigned length) {
-    snprintf(name, length, "NVIDIA H100 80GB HBM3");
+    snprintf(name, length, "%s", has_model(device) ? models[index_of(device)].name : "NVIDIA H100 80GB HBM3");
     return state_of(device);
 }
 
@@ -234,8 +257,8 @@ int nvmlDeviceGetPciInfo_v3(void* device, struct pci_info* info) {
 }
 
 int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
-    *major = is_ampere(device) ? 8 : 9;
-    *minor = 0;
+    *major = has_model(device) ? (int)models[index_of(device)].major : is_ampere(device) ? 8 : 9;
+    *minor = has_model(device) ? (int)models[index_of(device)].minor : 0;
     return state_of(device);
 }
 
@@ -287,6 +310,7 @@ struct memory {
 
 int nvmlDeviceGetMemoryInfo(void* device, struct memory* memory) {
     memset(memory, 0, sizeof *memory);
-    memory->total = 85520809984ULL;
+    memory->total =
+        has_model(device) ? (unsigned long long)models[index_of(device)].memory << 20 : 85520809984ULL;
     return state_of(device);
 }

@@ -45,6 +45,7 @@ enum { mig_handle = 0x1000, gpu_instance_handle = 0x2000, compute_instance_handl
 struct outer { /* a GPU instance; profile 0x7 is nvml.h's number, its id is the driver's */
     unsigned device, id, profile;
     struct placement placement;
+    struct attributes given; /* with memory: by a line "attributes" */
 };
 struct inner { /* a compute instance, which is one MIG device */
     unsigned device, outer, id, profile, index;
@@ -121,7 +122,7 @@ static struct outer* find_outer(unsigned device, unsigned id) {
 static struct outer* add_outer(unsigned device, unsigned id, unsigned profile, struct placement placement) {
     if (outer_count == most_outer)
         return NULL;
-    outers[outer_count] = (struct outer){device, id, profile, placement};
+    outers[outer_count] = (struct outer){device, id, profile, placement, {0}};
     return &outers[outer_count++];
 }
 
@@ -138,15 +139,27 @@ static void read_instance(const char* line) {
         inners[inner_count++] = one;
 }
 
+static void read_attributes(const char* line) {
+    unsigned device = 0, id = 0;
+    struct attributes one = {0};
+    struct outer* outer;
+    if (sscanf(line, "attributes %u %u %llu %u %u %u %u %u %u %u %u", &device, &id, &one.memory_mb,
+               &one.multiprocessors, &one.gpu_slices, &one.compute_slices, &one.copy, &one.decoder,
+               &one.encoder, &one.jpeg, &one.ofa) == 11 &&
+        (outer = find_outer(device, id)) != NULL)
+        outer->given = one;
+}
+
 int read_mig_line(const char* line) {
     char word[32] = "", what[64] = "";
     unsigned number = 0, error = 0;
     if (sscanf(line, "%31s", word) != 1)
         return 0;
-    const int is_known =
-        strcmp(word, "split") == 0 || strcmp(word, "broken") == 0 || strcmp(word, "ampere") == 0 ||
-        strcmp(word, "instance") == 0 || strcmp(word, "fail") == 0 || strncmp(word, "salt", 4) == 0 ||
-        strncmp(word, "slow", 4) == 0 || strncmp(word, "busy", 4) == 0 || strncmp(word, "small", 5) == 0;
+    const int is_known = strcmp(word, "split") == 0 || strcmp(word, "broken") == 0 ||
+                         strcmp(word, "ampere") == 0 || strcmp(word, "instance") == 0 ||
+                         strcmp(word, "attributes") == 0 || strcmp(word, "fail") == 0 ||
+                         strncmp(word, "salt", 4) == 0 || strncmp(word, "slow", 4) == 0 ||
+                         strncmp(word, "busy", 4) == 0 || strncmp(word, "small", 5) == 0;
     if (!is_known)
         return 0;
     if (sscanf(line, "split %u", &number) == 1 && number < most_devices)
@@ -156,6 +169,7 @@ int read_mig_line(const char* line) {
     if (sscanf(line, "broken %u %u", &number, &error) == 2 && number < most_devices)
         broken[number] = (int)error;
     read_instance(line);
+    read_attributes(line);
     const int is_failure = sscanf(line, "fail %63s %u", what, &number) == 2;
     if (!is_failure && sscanf(line, "%63s %u", what, &number) < 1)
         return 1;
@@ -583,6 +597,10 @@ int nvmlDeviceGetAttributes_v2(void* device, struct attributes* attributes) {
     memset(attributes, 0, sizeof *attributes);
     if (!outer)
         return not_supported;
+    if (outer->given.memory_mb) {
+        *attributes = outer->given;
+        return success;
+    }
     attributes->gpu_slices = outer->profile < 4 ? outer->profile + 1 : outer->profile == 4 ? 7 : 1;
     attributes->compute_slices = one->is_given ? attributes->gpu_slices : one->placement.size;
     attributes->multiprocessors = 16 * attributes->gpu_slices;
