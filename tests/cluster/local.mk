@@ -29,6 +29,9 @@ EXTRA_DIST += \
     %D%/modules/kubernetes/go.mod \
     %D%/modules/kubernetes/go.sum \
     %D%/modules/kubernetes/tools.go \
+    %D%/modules/nvlib/facts/main.go \
+    %D%/modules/nvlib/go.mod \
+    %D%/modules/nvlib/go.sum \
     %D%/modules/prometheus/go.mod \
     %D%/modules/prometheus/go.sum \
     %D%/modules/prometheus/prometheus/main.go \

@@ -97,6 +97,8 @@ PROMETHEUS = Module("prometheus", ("./prometheus",), {}, "github.com/prometheus/
 
 # The other end of daemon/rpc: grpc-go with the kubelet's stubs.
 RPC = Module("rpc", ("./peer",), {}, "k8s.io/kubelet")
+# What go-nvlib says about the GPUs of go-nvml's mock servers.
+NVLIB = Module("nvlib", ("./facts",), {}, "github.com/NVIDIA/go-nvlib", cgo=TOOLKIT.cgo)
 # The baseline of tests/bench/rollout; not used elsewhere.
 UPGRADES = Module("upgrades", ("./controller",), {}, "github.com/NVIDIA/k8s-operator-libs")
 
@@ -219,7 +221,7 @@ def debian_13_docker():
 
 
 def prepare():
-    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT, PROMETHEUS, RPC):
+    for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT, NVLIB, PROMETHEUS, RPC):
         built(module)
     definitions()
     debian_containerd()

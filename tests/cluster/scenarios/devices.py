@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import programs
+from node import TESTS, binaries
 from node.devices import Devices
 from node.site import PAUSE
 from node.waiting import eventually
@@ -14,6 +15,7 @@ from rig.case import case
 
 from .kubernetes import HOST, conditions, running, taint_keys
 
+NVLIB = TESTS / "host/nvlib.json"
 SPEC = Path("/run/cdi/devices.json")
 GPU = "nvidia.com/gpu"
 SLICE = "nvidia.com/mig-1g.10gb"
@@ -69,6 +71,12 @@ def given(host, pod):
 
 def pod(host, count=1, resource=GPU):
     return host.kubelet.pod(PAUSE, "Never", **{resource: str(count)})
+
+
+@case("GPUs of tests/host/gpu_labels_test.py are what go-nvlib says", start="node")
+def described(_host):
+    facts = programs.run([binaries.built(binaries.NVLIB) / "facts"])
+    assert facts.stdout == NVLIB.read_text(encoding="utf-8"), f"write {NVLIB} again: {facts.stdout}{facts.stderr}"
 
 
 @case("the kubelet gives pods the GPUs that gpuhost-devices offers", start="node")
