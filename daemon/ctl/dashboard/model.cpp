@@ -186,11 +186,14 @@ std::vector<Row> operations_rows(const Documents& documents, const Screen& scree
     std::vector<Row> rows;
     const auto& all = documents.operations;
     const std::size_t width = all.empty() ? 0 : std::to_string(all.back().id).size();
+    std::size_t state_width = 0;
+    for (const auto& one : all)
+        state_width = std::max(state_width, one.state.size());
     for (auto it = all.rbegin(); it != all.rend() && rows.size() < most_rows; ++it) {
         const std::uint64_t age = it->began_us < documents.now_us ? documents.now_us - it->began_us : 0;
         const std::string id = std::to_string(it->id);
         rows.push_back({{{pad_left(id, width) + " " + pad_left(short_span(age / 1'000'000), 4) + " "},
-                         {printable(it->state), style_of_state(it->state)},
+                         {pad_right(printable(it->state), state_width), style_of_state(it->state)},
                          {" " + printable(it->title)}},
                         {Item::Kind::Operation, id}});
     }

@@ -39,6 +39,14 @@ TEST(DashboardModel, OperationsAreNewestFirst) {
                                                  "11   2m committed import driver\n");
 }
 
+TEST(DashboardModel, TitlesOfOperationsBeginInOneColumn) {
+    auto documents = sample();
+    documents.operations.push_back({13, "k", "rolled-back", "swap driver", 1, 2});
+    const std::string text = shown(Pane::Operations, documents);
+    EXPECT_NE(text.find("rolled-back swap driver\n12  72s committed   swap driver\n"), std::string::npos)
+        << text;
+}
+
 TEST(DashboardModel, RunningOperationHasBarAndSteps) {
     const auto rows = rows_of(Pane::Operation, running_sample(), {true, true, 60, 24});
     const std::string text = text_of_rows(rows);
