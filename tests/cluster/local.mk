@@ -29,6 +29,12 @@ EXTRA_DIST += \
     %D%/modules/kubernetes/go.mod \
     %D%/modules/kubernetes/go.sum \
     %D%/modules/kubernetes/tools.go \
+    %D%/modules/kubernetes134/go.mod \
+    %D%/modules/kubernetes134/go.sum \
+    %D%/modules/kubernetes134/tools.go \
+    %D%/modules/kubernetes137/go.mod \
+    %D%/modules/kubernetes137/go.sum \
+    %D%/modules/kubernetes137/tools.go \
     %D%/modules/nvlib/facts/main.go \
     %D%/modules/nvlib/go.mod \
     %D%/modules/nvlib/go.sum \

@@ -17,8 +17,8 @@ from tap import Tap  # noqa: E402
 
 
 def test_pins(tap):
-    pinned = binaries.CONTAINERD, binaries.CONTAINERD_22, binaries.CONTAINERD_23, binaries.CONFORMANCE, binaries.KUBERNETES, binaries.CONTROL_PLANE, binaries.HELM, binaries.CRIO, binaries.TOOLKIT, binaries.PROMETHEUS
-    tap.equal([module.version() for module in pinned], ["2.4.2", "2.2.9", "2.3.7", "0.0.0-20260831232431-97274622c111", "1.36.3", "1.36.3", "3.20.2", "1.34.0", "1.20.1", "0.316.0"], "versions are those of go.mod")
+    pinned = binaries.CONTAINERD, binaries.CONTAINERD_22, binaries.CONTAINERD_23, binaries.CONFORMANCE, binaries.KUBERNETES, binaries.CONTROL_PLANE, binaries.HELM, binaries.CRIO, binaries.TOOLKIT, binaries.PROMETHEUS, *binaries.OTHER_KUBELETS
+    tap.equal([module.version() for module in pinned], ["2.4.2", "2.2.9", "2.3.7", "0.0.0-20260831232431-97274622c111", "1.36.3", "1.36.3", "3.20.2", "1.34.0", "1.20.1", "0.316.0", "1.34.3", "1.37.2"], "versions are those of go.mod")
     for module in pinned:
         sums = (module.path / "go.sum").read_text()
         tap.ok(f"{module.pinned} v{module.version()} h1:" in sums, f"{module.name}: go.sum pins the version")

@@ -12,7 +12,7 @@ from tap import TOP_SRCDIR, Tap
 SCRIPT = os.path.join(TOP_SRCDIR, "tests/support/compatibility")
 PAGE = os.path.join(TOP_SRCDIR, "docs/reference/compatibility.md")
 MODULES = {"containerd": "containerd", "containerd22": "containerd", "containerd23": "containerd", "controlplane": "API server",
-           "crio": "CRI-O", "helm": "Helm", "kubernetes": "kubelet", "prometheus": "Prometheus",
+           "crio": "CRI-O", "helm": "Helm", "kubernetes": "kubelet", "kubernetes134": "kubelet", "kubernetes137": "kubelet", "prometheus": "Prometheus",
            "toolkit": "NVIDIA Container Toolkit"}
 
 
@@ -40,7 +40,7 @@ def main():
     tap = Tap()
     page = read(PAGE).splitlines()
     rows = list(pinned())
-    tap.ok(len(rows) == 13, "versions of the suites' inputs are found", *rows)
+    tap.ok(len(rows) == 15, "versions of the suites' inputs are found", *rows)
     missing = [row for row in rows if row not in page]
     tap.ok(not missing, "the page has the versions of the suites' inputs", *missing)
     with tempfile.TemporaryDirectory() as scratch:

@@ -67,11 +67,11 @@ CONTAINERD, CONTAINERD_22, CONTAINERD_23 = (Module(
     {f"{_CONTAINERD}/version.Version": "{version}"}, _CONTAINERD) for directory in ("containerd", "containerd22", "containerd23"))
 CONFORMANCE = Module("conformance", ("github.com/opencontainers/distribution-spec/conformance",), {},
                      "github.com/opencontainers/distribution-spec/conformance")
-KUBERNETES = Module(
-    "kubernetes",
-    ("k8s.io/kubernetes/cmd/kubelet",),
+# The first is the kubelet of the suite; the others are built with FULL=1 only.
+KUBERNETES, *OTHER_KUBELETS = (Module(
+    directory, ("k8s.io/kubernetes/cmd/kubelet",),
     {f"{_COMPONENT}.gitVersion": "v{version}", f"{_COMPONENT}.gitMajor": "{major}", f"{_COMPONENT}.gitMinor": "{minor}"},
-    "k8s.io/kubernetes")
+    "k8s.io/kubernetes") for directory in ("kubernetes", "kubernetes134", "kubernetes137"))
 # The kubelet is another module, so that a change of one does not rebuild the other.
 CONTROL_PLANE = Module(
     "controlplane",
@@ -223,6 +223,9 @@ def debian_13_docker():
 def prepare():
     for module in (TOOLS, CONTAINERD, CONTAINERD_22, CONTAINERD_23, CONFORMANCE, KUBERNETES, CONTROL_PLANE, HELM, CRIO, TOOLKIT, NVLIB, PROMETHEUS, RPC):
         built(module)
+    if os.environ.get("FULL") == "1":
+        for module in OTHER_KUBELETS:
+            built(module)
     definitions()
     debian_containerd()
     debian_13_containerd()

@@ -4,6 +4,8 @@
 import itertools
 import json
 
+import programs
+
 from .gpuhost import find
 from .service import Service
 from .waiting import eventually
@@ -23,6 +25,9 @@ class Devices(Service):
         self.sockets.mkdir(parents=True)
         self.registry.mkdir(parents=True)
         (self.sockets / "registry").symlink_to(self.registry)
+        inside = self.root / str(kubelet.root).lstrip("/")  # gpuhostctl looks for the kubelet below --root
+        inside.parent.mkdir(parents=True)
+        inside.symlink_to(kubelet.root)
 
     def run(self):
         self.start([find(self.tree, "gpuhost-devices"), f"--root={self.root}"])
@@ -40,6 +45,14 @@ class Devices(Service):
 
     def answer(self):
         return json.loads(self.answer_file.read_text()) if self.answer_file.exists() else {"id": "", "resources": []}
+
+    def pods(self):
+        """Returns the names of the pods that have each device, as gpuhostctl shows them: {UUID: [name]}."""
+        done = programs.run([find(self.tree, "gpuhostctl"), "gpu", "list", "--json", f"--root={self.root}"])
+        assert done.returncode == 0, done.stderr
+        gpus = json.loads(done.stdout)["gpus"]
+        devices = [*gpus, *(part for one in gpus for part in one["instances"])]
+        return {one["uuid"]: [pod["pod"] for pod in one["pods"]] for one in devices}
 
     def connected(self):
         """Waits until a kubelet watches all resources."""

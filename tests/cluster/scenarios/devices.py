@@ -9,9 +9,10 @@ from pathlib import Path
 import programs
 from node import TESTS, binaries
 from node.devices import Devices
+from node.kubelet import CHECKPOINT, Kubelet
 from node.site import PAUSE
 from node.waiting import eventually
-from rig.case import case
+from rig.case import add, case
 
 from .kubernetes import HOST, conditions, running, taint_keys
 
@@ -81,8 +82,9 @@ def described(_host):
 
 @case("the kubelet gives pods the GPUs that gpuhost-devices offers", start="node")
 def served(host):
-    with serving(host, TWO), pod(host) as one, pod(host) as two:
+    with serving(host, TWO) as devices, pod(host) as one, pod(host) as two:
         assert sorted([*given(host, one), *given(host, two)]) == names(TWO)
+        assert devices.pods() == {given(host, it).pop(): [f"{it.name}-node"] for it in (one, two)}, devices.pods()
         with pod(host) as third:
             assert "Requested: 1, Available: 0" in third.refusal(), third.refusal()
 
@@ -96,8 +98,9 @@ def together(host):
 @case("two pods share one GPU in time slices", start="node")
 def shared(host):
     slices = {"resources": [{"name": GPU, "replicas": 2}], "renamed": False, "one_each": True, "packed": False}
-    with serving(host, TWO[:1], sharing=slices), pod(host) as one, pod(host) as two:
+    with serving(host, TWO[:1], sharing=slices) as devices, pod(host) as one, pod(host) as two:
         assert given(host, one) == given(host, two) == {TWO[0]["uuid"]}
+        assert devices.pods() == {TWO[0]["uuid"]: [f"{it.name}-node" for it in (one, two)]}, devices.pods()
         with pod(host) as third:
             assert "Requested: 1, Available: 0" in third.refusal(), third.refusal()
     with serving(host, TWO, sharing=slices), pod(host, 2) as many:
@@ -142,9 +145,10 @@ def plugin_restart(host):
 
 @case("MIG instances are a resource of their profile", start="node")
 def mixed(host):
-    with serving(host, SPLIT, mig="mixed"), pod(host) as whole, pod(host, 2, SLICE) as parts:
+    with serving(host, SPLIT, mig="mixed") as devices, pod(host) as whole, pod(host, 2, SLICE) as parts:
         assert given(host, whole) == {SPLIT[0]["uuid"]}
         assert sorted(given(host, parts)) == [part["uuid"] for part in SPLIT[1]["instances"]]
+        assert devices.pods() == {SPLIT[0]["uuid"]: [f"{whole.name}-node"], SPLIT[1]["uuid"]: []} | dict.fromkeys(given(host, parts), [f"{parts.name}-node"])
 
 
 @case("gpuhost-devices ends without an offer, and the GPUs are gone", start="node")
@@ -155,6 +159,35 @@ def ended(host):
         assert not list(devices.registry.iterdir()) and not devices.answer_file.exists()
         with pod(host) as refused:
             assert GPU in refused.refusal(), refused.refusal()
+
+
+@contextmanager
+def instead(host, module):
+    """Runs another kubelet on the host's containerd. Two at once would end each other's pods."""
+    usual = host.kubelet
+    usual.end()
+    CHECKPOINT.unlink(missing_ok=True)
+    host.kubelet = Kubelet(binaries.built(module) / "kubelet", host.containerd, host.place, host.cgroup, module.name)
+    try:
+        host.kubelet.run()
+        yield
+    finally:
+        host.kubelet.end()
+        CHECKPOINT.unlink(missing_ok=True)
+        host.kubelet = usual
+        usual.run()
+
+
+def other_kubelet(module):
+    def serves(host):
+        with instead(host, module):
+            for same in served, shared, withdrawn, kubelet_restart, plugin_restart, mixed:
+                same(host)
+    add(f"kubelet {module.version()} gives pods GPUs in the same ways", serves, "node", full=True)
+
+
+for other in binaries.OTHER_KUBELETS:
+    other_kubelet(other)
 
 
 def replace(file, document):
