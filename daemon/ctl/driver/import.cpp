@@ -60,7 +60,7 @@ constexpr std::array examples{
 
 const Verb driver_import_verb{
     "driver import",
-    "FILE…|DIRECTORY…",
+    "(FILE|DIRECTORY)…",
     "import driver packages or built modules into the store",
     "Imports one driver version, or modules for one kernel, into the store. The input is packages of one "
     "version (.deb or .rpm: libraries, tools, firmware, kernel module source) or NVIDIA's installer, which "

@@ -64,8 +64,10 @@ Result<DriverInputFiles> recognize_drivers(const std::vector<std::string>& paths
     if (files)
         return files;
     base::Error error = files.error();
-    const std::string bundle =
-        error.code == Errc::NotFound && paths.size() == 1 ? bundle_in(paths[0]) : std::string();
+    std::string bundle;
+    for (auto path = paths.begin(); error.code == Errc::NotFound && bundle.empty() && path != paths.end();
+         ++path)
+        bundle = bundle_in(*path);
     if (!bundle.empty())
         error.hint = "Name the bundle in it: gpuhostctl upgrade " + shell_quoted(bundle) + ".";
     if (error.code == Errc::InvalidArgument)

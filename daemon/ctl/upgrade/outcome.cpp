@@ -41,11 +41,17 @@ int UpgradeOutcome::stop(const base::Result<int>& status, const std::vector<std:
                          const std::string& command) {
     const int exit_status = status_of(status);
     const bool rolled_back = exit_status == base::info(base::Errc::RolledBack).exit_code;
-    const std::vector<std::string> done = base::strings_or_empty(document_, "done");
-    if (status || !done.empty()) // else the command itself is wrong, and the error says what to do
-        session_.warn(render_rest_of_upgrade(done, left, command, rolled_back));
+    session_.warn(
+        render_rest_of_upgrade(base::strings_or_empty(document_, "done"), left, command, rolled_back));
     document_["left"] = left;
     document_["continue"] = command;
+    if (session_.wants_json())
+        session_.print_json(document_);
+    return exit_status;
+}
+
+int UpgradeOutcome::fail(const base::Error& error) {
+    const int exit_status = status_of(base::fail(error));
     if (session_.wants_json())
         session_.print_json(document_);
     return exit_status;
@@ -79,7 +85,8 @@ std::string render_rest_of_upgrade(const std::vector<std::string>& done, const s
                                    const std::string& command, bool rolled_back) {
     return "Done: " + (done.empty() ? "nothing" : printable(base::join(done, ", "))) + ".\n" +
            "Left: " + printable(base::join(left, ", ")) + ".\n" +
-           (rolled_back || done.empty() ? "After the cause is removed: " : "Continue: ") + printable(command) + "\n";
+           (rolled_back || done.empty() ? "After the cause is removed: " : "Continue: ") +
+           printable(command) + "\n";
 }
 
 } // namespace gpuhost::ctl

@@ -30,6 +30,8 @@ class UpgradeOutcome {
     /// own error. Prints what is done, what is left, and the command that continues. Returns the exit status.
     [[nodiscard]] int stop(const base::Result<int>& status, const std::vector<std::string>& left,
                            const std::string& command);
+    /// Ends an upgrade whose command is wrong: to repeat it would not help. Returns the exit status.
+    [[nodiscard]] int fail(const base::Error& error);
     /// Ends a complete upgrade with the verdict of status. Returns the exit status.
     [[nodiscard]] int finish(const Verdict& verdict);
     /// Ends a dry run with this exit status, or with an error. Names the parts that were not checked. Returns

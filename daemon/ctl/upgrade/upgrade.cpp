@@ -12,8 +12,11 @@ Result<int> Upgrade::run() {
     GPUHOST_CHECK(client_.subscribe());
     session_.set_continuation(continuation());
     GPUHOST_CHECK(wait_until_idle(session_)); // for example for an earlier 'upgrade' that was interrupted
-    if (const Result<int> status = check_first(); !status || *status != 0)
-        return stop(Part::Import, status);
+    const Result<int> checked = check_first();
+    if (!checked)
+        return outcome_.fail(checked.error());
+    if (*checked != 0)
+        return stop(Part::Import, checked);
     for (const Part part : {Part::Import, Part::Build, Part::Swap, Part::Rest}) {
         const Result<int> status = run_part(part);
         if (!status || *status != 0)

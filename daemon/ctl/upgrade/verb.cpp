@@ -37,7 +37,7 @@ constexpr std::array examples{
 
 const Verb upgrade_verb{
     "upgrade",
-    "[VERSION] [FILE…|DIRECTORY…|-]",
+    "[VERSION] [(FILE|DIRECTORY)…|-]",
     "bring in a driver, build it if needed, and swap to it",
     "Brings this host to a driver version. Imports the input, if any is named: a signed bundle (or its "
     "volumes, or '-' for standard input), driver packages and modules, or directories of them. Then builds "
