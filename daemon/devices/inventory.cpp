@@ -20,7 +20,7 @@ using base::Result;
 namespace {
 
 constexpr std::int64_t last_number = 0xffff;             ///< upper limit of minors, indices and ids
-constexpr std::size_t most_nvlinks = 18;                 ///< of a GPU
+constexpr std::size_t most_nvlinks = 64;                 ///< of a GPU; those of today have at most 36
 constexpr std::size_t longest_id = 63 - longest_replica; ///< of a device; the kubelet refuses more than 63
 
 /// Returns true if the text is safe as the name of a device that people and the kubelet use.

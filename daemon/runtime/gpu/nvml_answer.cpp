@@ -35,7 +35,7 @@ Result<unsigned> get_number(const Json& object, const char* key) {
 constexpr std::int64_t largest_memory = std::int64_t{1} << 40U; ///< MiB
 constexpr std::int64_t largest_cuda = 1'000'000;
 constexpr std::size_t longest_text = 100;
-constexpr std::size_t most_nvlinks = 18; ///< of a GPU
+constexpr std::size_t most_nvlinks = 64; ///< of a GPU; more than any version of NVML knows
 
 bool consists_of(const std::string& text, std::string_view more) {
     return text.size() < longest_text && std::all_of(text.begin(), text.end(), [&](char c) {

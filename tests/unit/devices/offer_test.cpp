@@ -71,7 +71,7 @@ TEST(Offer, RefusesInvalidValues) {
              {"/gpus/0/numa", "0"},
              {"/gpus/0/nvlinks/0/gpu", "MIG-1"},
              {"/gpus/0/nvlinks/0/count", 0},
-             {"/gpus/0/nvlinks/0/count", 3},
+             {"/gpus/0/nvlinks/0/count", 49},
              {"/gpus/0/nvlinks/2", {{"gpu", "GPU-4"}}},
              {"/gpus/0/instances/0/uuid", "GPU-3"},
              {"/gpus/0/instances/0/index", -1},

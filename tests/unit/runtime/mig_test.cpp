@@ -98,7 +98,7 @@ TEST(NvmlAnswer, ErrorsAndInvalidAnswersFail) {
           std::string(R"({"gpus": [{"minor": 0, "cuda_version": -1}]})"),
           std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1}]}]})"),
           std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1, "count": 0}]}]})"),
-          std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1, "count": 19}]}]})"),
+          std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": 1, "count": 65}]}]})"),
           std::string(R"({"gpus": [{"minor": 0, "nvlinks": [{"minor": -1, "count": 1}]}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": -1}]})"),
           std::string(R"({"gpus": [{"minor": 0, "memory_mib": "7"}]})"),
