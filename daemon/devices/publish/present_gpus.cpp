@@ -74,7 +74,7 @@ void add_nvlinks(const std::vector<NvmlGpu>& reported, std::vector<Gpu>& gpus) {
         if (said == reported.end())
             continue;
         for (const runtime::NvmlLinks& one : said->nvlinks)
-            if (const auto peer = with_minor(gpus, one.minor); peer != gpus.end())
+            if (const auto peer = with_minor(gpus, one.minor); peer != gpus.end() && &*peer != &gpu)
                 gpu.nvlinks.push_back({peer->uuid, one.count});
     }
 }
