@@ -5,6 +5,7 @@ import os
 
 import tap
 from fake_host import prepare, read, write
+from mig_files import install_nvml
 
 OFFER = "/run/gpuhost/devices/offer.json"
 
@@ -23,7 +24,4 @@ def prepare_with_nvml(host):
     """Installs drivers with a stub of NVML, and gpuhost-nvml in the worker's directory."""
     with open(os.path.join(tap.TOP_BUILDDIR, "tests/unit/stub-nvml.so"), "rb") as file:
         prepare(host, nvml=file.read())
-    place = os.path.dirname(json.loads(read(host.path("/run/cdi/nvidia.yaml")))["containerEdits"]["hooks"][0]["path"])
-    os.makedirs(host.path(place))
-    os.symlink(os.path.join(tap.TOP_BUILDDIR, "gpuhost-nvml"), host.path(place + "/gpuhost-nvml"))
-    write(host.path("/stub-nvml"), "devices 2\n")
+    install_nvml(host)

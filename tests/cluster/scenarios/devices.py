@@ -165,14 +165,15 @@ def ended(host):
 def instead(host, module):
     """Runs another kubelet on the host's containerd. Two at once would end each other's pods."""
     usual = host.kubelet
-    usual.end()
-    CHECKPOINT.unlink(missing_ok=True)
-    host.kubelet = Kubelet(binaries.built(module) / "kubelet", host.containerd, host.place, host.cgroup, module.name)
+    chosen = Kubelet(binaries.built(module) / "kubelet", host.containerd, host.place, host.cgroup, module.name)
     try:
-        host.kubelet.run()
+        usual.end()
+        CHECKPOINT.unlink(missing_ok=True)
+        host.kubelet = chosen
+        chosen.run()
         yield
     finally:
-        host.kubelet.end()
+        chosen.end()
         CHECKPOINT.unlink(missing_ok=True)
         host.kubelet = usual
         usual.run()
