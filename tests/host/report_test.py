@@ -14,7 +14,9 @@ SECRET = "hunter2planted"
 KEY = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n"
 # A secret in each file that a report reads, in the file's own format, where people may write one.
 PLANTED = {
-    "/etc/gpuhost/gpuhostd.conf.d/50-site.conf": f"# {SECRET}\n[Driver]\nHolderPolicy=wait\nSigningKey=pkcs11:x?pin-value={SECRET}\n[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\n",
+    "/etc/gpuhost/gpuhostd.conf.d/50-site.conf": f"# {SECRET}\n[Driver]\nHolderPolicy=wait\nSigningKey=pkcs11:x?pin-value={SECRET}\n[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\n"
+                                                "[Devices]\nConfigFile=/etc/gpuhost/slices.yaml\n",
+    "/etc/gpuhost/slices.yaml": f"version: v1\n# token: {SECRET}\nsharing: {{}}\n",
     "/run/gpuhost-cluster/status.json": f'{{"node": "gpu01", "server": "https://joe:{SECRET}@api", "bearer": "{SECRET}"}}',
     "/etc/cdi/site.yaml": f"cdiVersion: 0.6.0\nkind: site/x\ndevices:\n- name: a\n  containerEdits: {{env: [API_TOKEN={SECRET}]}}\n",
     "/etc/modprobe.d/site.conf": f"# password: {SECRET}\nblacklist nouveau # {SECRET}\noptions nvidia NVreg_EnableGpuFirmware=0\noptions wifi psk={SECRET}\ninstall nvidia /bin/false\ninstall x curl -u {SECRET}\n",
@@ -51,6 +53,7 @@ def check_mounted(t, host, path):
     t.equal([name for name in text if SECRET in text[name]], [], "no planted secret is in the archive")
     for name, wanted in (("config.txt", "[Driver] HolderPolicy=wait # /etc/gpuhost/gpuhostd.conf.d/50-site.conf:3\n"),
                          ("config.txt", "[Driver] SigningKey=pkcs11:x?pin-value=[masked]\n"), ("config.txt", "unknown key 'Proxy' in [Peers]"),
+                         ("config-file.txt", "# /etc/gpuhost/slices.yaml\nversion: v1\n# token:[masked]\nsharing: {}\n"),
                          ("cluster.json", '"server": "https://[masked]@api"'), ("driver-files.txt", 'Binary: ""'),
                          ("modules.txt", "# /proc/cmdline\nro intel_iommu=on nvidia-drm.modeset=1 rd.luks.passphrase=[left out] BOOT_IMAGE=[left out] netroot=[left out]\n"),
                          ("modules.txt", "site.conf\nblacklist nouveau\noptions nvidia NVreg_EnableGpuFirmware=0\noptions wifi [left out]\n"
@@ -73,6 +76,28 @@ def check_links(t, host, path):
          "report has the driver's files despite links and pipes", run.stderr, text["driver-files.txt"])
     t.equal([name for name in text if "what the host has" in text[name]], [],
             "report follows no link out of the mounted system")
+
+
+def check_config_file(t, host, path):
+    """A file of ConfigFile= that can't be read, or that no setting names, does not end the report."""
+    file, settings = host.path("/etc/gpuhost/slices.yaml"), host.path("/etc/gpuhost/gpuhostd.conf.d/50-site.conf")
+
+    def reported():
+        run = host.ctl("report", path, "--force", f"--root={host.root}")
+        return run.returncode, {name: content for name, _, content in members(path)}["config-file.txt"]
+
+    os.unlink(file)
+    returned, text = reported()
+    t.ok(returned == 0 and text.startswith("# /etc/gpuhost/slices.yaml\n# /etc/gpuhost/slices.yaml: No such file"), "report continues without the file of ConfigFile=", returned, text)
+    os.mkfifo(file)
+    returned, text = reported()
+    t.ok(returned == 0 and text.startswith("# /etc/gpuhost/slices.yaml\n# "), "report reads no pipe of ConfigFile=", returned, text)
+    os.unlink(file)
+    write(file, "#" * (2 << 20))
+    returned, text = reported()
+    t.ok(returned == 0 and len(text) < 1000, "report leaves out a large file of ConfigFile=", returned, text[:1000])
+    write(settings, "[Driver]\n")
+    t.equal(reported(), (0, "no file is named\n"), "report says that ConfigFile= is empty")
 
 
 def check_hang(t, host, path):
@@ -166,6 +191,7 @@ def main():
         check_existing(t, host, path)
         check_host(t, host, path)
         check_links(t, host, path)
+        check_config_file(t, host, path)
         check_hang(t, host, path)
         check_rpm(t, host, path)
     finally:

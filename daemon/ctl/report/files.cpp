@@ -137,6 +137,13 @@ std::string report_config(const ReportInput& input) {
     return redact(std::move(text));
 }
 
+/// Returns the file that ConfigFile= names, also one that is refused.
+std::string report_config_file(const ReportInput& input) {
+    const core::LoadedSettings loaded = core::load_settings(input.root, setting_keys());
+    const std::string path = loaded.settings.string("Devices", "ConfigFile");
+    return path.empty() ? "no file is named\n" : redact(file(input.root, path, whole_line));
+}
+
 std::string report_runtimes(const ReportInput& input) {
     return report_document(runtime::list_runtimes(runtime::read_runtimes(input.root)));
 }

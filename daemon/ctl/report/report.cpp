@@ -17,6 +17,7 @@ std::span<const ReportSource> report_sources() noexcept {
         ReportSource{"history.json", "changes of the driver", report_history},
         ReportSource{"operations.json", "all operations that are kept, with their steps", report_operations},
         ReportSource{"config.txt", "gpuhostd's settings that differ from the default", report_config},
+        ReportSource{"config-file.txt", "the file that ConfigFile= names", report_config_file},
         ReportSource{"runtimes.json", "container runtimes and their configuration", report_runtimes},
         ReportSource{"cdi.json", "devices for containers", report_cdi},
         ReportSource{"cluster.json", "the status of gpuhost-cluster", report_cluster},

@@ -64,6 +64,7 @@ constexpr std::size_t report_limit = std::size_t{4} << 20U;
 
 // Defined in files.cpp:
 [[nodiscard]] std::string report_config(const ReportInput& input);
+[[nodiscard]] std::string report_config_file(const ReportInput& input);
 [[nodiscard]] std::string report_runtimes(const ReportInput& input);
 [[nodiscard]] std::string report_cdi(const ReportInput& input);
 [[nodiscard]] std::string report_cluster(const ReportInput& input);
