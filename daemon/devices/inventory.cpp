@@ -26,7 +26,7 @@ constexpr std::size_t longest_id = 63 - longest_replica; ///< of a device; the k
 /// Returns true if the text is safe as the name of a device that people and the kubelet use.
 bool is_uuid(const std::string& text, std::string_view prefix) {
     return base::starts_with(text, prefix) && text.size() > prefix.size() && text.size() <= longest_id &&
-           std::all_of(text.begin(), text.end(), [](char c) {
+           text.back() != '-' && std::all_of(text.begin(), text.end(), [](char c) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
            });
 }

@@ -14,6 +14,8 @@ noinst_LIBRARIES += %D%/libdevices.a
     %D%/labels.hpp \
     %D%/linked.cpp \
     %D%/linked.hpp \
+    %D%/list_strategy.cpp \
+    %D%/list_strategy.hpp \
     %D%/mig_labels.cpp \
     %D%/mig_labels.hpp \
     %D%/offer.cpp \

@@ -66,7 +66,8 @@ std::string to_text(const Offer& offer) {
                               {"host", to_json(offer.host)},
                               {"labels", name_of(offer.labels)},
                               {"taint_unhealthy", offer.taint_unhealthy},
-                              {"sharing", to_json(offer.sharing)}});
+                              {"sharing", to_json(offer.sharing)},
+                              {"device_list_strategy", names_of(offer.strategies)}});
 }
 
 Result<Offer> parse_offer(std::string_view text) {
@@ -87,6 +88,7 @@ Result<Offer> parse_offer(std::string_view text) {
     GPUHOST_TRY(gpus, gpus_from_json(base::member(document, "gpus")));
     GPUHOST_TRY(health, health_rules_from_json(base::member(document, "health")));
     GPUHOST_TRY(sharing, sharing_from_json(base::member(document, "sharing")));
+    GPUHOST_TRY(lists, list_strategies_from_json(base::member(document, "device_list_strategy")));
     return Offer{std::move(id),
                  std::move(resource),
                  *mig,
@@ -96,7 +98,8 @@ Result<Offer> parse_offer(std::string_view text) {
                  host_facts_from_json(base::member(document, "host")),
                  label_mode(base::string_or(document, "labels", "")).value_or(LabelMode::no),
                  base::bool_or(document, "taint_unhealthy", false),
-                 std::move(sharing)};
+                 std::move(sharing),
+                 std::move(lists)};
 }
 
 std::string to_text(const Answer& answer) {

@@ -5,7 +5,8 @@
 //
 //   offer   {"version": 1, "id": "…", "resource": "nvidia.com/gpu", "mig_strategy": "none",
 //            "withdrawn": "…", "gpus": to_json(gpus), "health": to_json(rules), "host": to_json(HostFacts),
-//            "labels": "node", "taint_unhealthy": false, "sharing": to_json(Sharing)}
+//            "labels": "node", "taint_unhealthy": false, "sharing": to_json(Sharing),
+//            "device_list_strategy": ["cdi-cri"]}
 //   answer  {"id": "…", "resources": [{"name": "nvidia.com/gpu", "devices": 2, "connected": true,
 //            "error": ""}], "health": to_json(health), "blind": "…"}
 #pragma once
@@ -13,6 +14,7 @@
 #include "daemon/devices/device_health.hpp"
 #include "daemon/devices/health_rules.hpp"
 #include "daemon/devices/inventory.hpp"
+#include "daemon/devices/list_strategy.hpp"
 #include "daemon/devices/sharing.hpp"
 
 #include <string>
@@ -55,6 +57,7 @@ struct Offer {
     LabelMode labels = LabelMode::no;
     bool taint_unhealthy = false; ///< gpuhost-cluster taints the Node while a device is unhealthy
     Sharing sharing{};
+    ListStrategies strategies{ListStrategy::cdi_cri};
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 

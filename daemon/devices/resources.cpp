@@ -109,8 +109,10 @@ std::string mig_resource(const Offer& offer, std::string profile) {
 
 std::vector<Resource> resources_of(const Offer& offer) {
     std::vector<Resource> resources = plain(offer);
-    for (Resource& resource : resources)
+    for (Resource& resource : resources) {
         share(resource, offer.sharing);
+        resource.strategies = offer.strategies;
+    }
     std::sort(resources.begin(), resources.end(),
               [](const Resource& one, const Resource& other) { return one.name < other.name; });
     return resources;

@@ -28,6 +28,7 @@ struct Resource {
     unsigned replicas = 1; ///< of each device; 1: they are not shared
     bool one_each = false; ///< a container may have only one replica
     bool packed = false;   ///< see Sharing::packed
+    ListStrategies strategies{ListStrategy::cdi_cri};
     friend bool operator==(const Resource&, const Resource&) = default;
 };
 

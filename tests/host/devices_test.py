@@ -179,6 +179,22 @@ def check_sharing(t, host):
     t.equal(host.ctl("driver", "swap", OLD).returncode, 0, "the previous driver is loaded again")
 
 
+def check_strategies(t, host):
+    configure(host, "[Devices]\nServe=plugin\nDeviceListStrategy=envvar cdi-annotations\n")
+    plan = host.plan("--only", "devices")
+    run = host.ctl("apply", "--only", "devices")
+    t.equal((plan["reasons"], run.returncode, offer(host)["device_list_strategy"], host.plan()["steps"]),
+            (["DeviceListStrategy= has changed"], 0, ["cdi-annotations", "envvar"], []), "apply offers by the strategies")
+    configure(host, "[Devices]\nServe=plugin\nDeviceListStrategy=envar\n")
+    run, check = host.ctl("apply", "--only", "devices"), host.ctl("config", "check", "--root", host.root)
+    t.ok(run.returncode == 2 and check.returncode == 9 and all("did you mean 'envvar'?" in text for text in (run.stdout + run.stderr, check.stdout + check.stderr)),
+         "an unknown strategy is refused, with the nearest word", run.stdout, run.stderr, check.stdout, check.stderr)
+    t.equal(offer(host)["device_list_strategy"], ["cdi-annotations", "envvar"], "an unknown strategy changes no offer")
+    configure(host, "[Devices]\nServe=plugin\n")
+    host.ctl("apply", "--only", "devices", check=0)
+    t.equal(offer(host)["device_list_strategy"], ["cdi-cri"], "the default names CDI devices")
+
+
 def check_swap(t, host):
     server = Server(host)
     seen = {}
@@ -328,4 +344,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_mark, check_swap, check_clear, check_fabric, check_nvlink, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_strategies, check_mark, check_swap, check_clear, check_fabric, check_nvlink, check_mig, check_off, make=prepare_with_nvml)

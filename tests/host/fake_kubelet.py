@@ -109,13 +109,22 @@ class Kubelet:
         self.devices = {device[1].decode(): device[2].decode() for device in listed}
         return self.devices
 
-    def allocate(self, *ids):
-        """Returns the CDI devices that a container with these devices gets; None if the request is refused."""
+    def answer(self, *ids):
+        """Returns the answer for a container with these devices, as fields; None if the request is refused."""
         container = b"".join(field(1, one.encode()) for one in ids)
         answer = Call(self.endpoint, "/v1beta1.DevicePlugin/Allocate", field(1, container)).message()
-        if answer is None:
-            return None
-        return [dict(fields(device))[1].decode() for _, container in fields(answer) for number, device in fields(container) if number == 5]
+        return None if answer is None else [one for _, container in fields(answer) for one in fields(container)]
+
+    def allocate(self, *ids):
+        """Returns the CDI devices that a container with these devices gets; None if the request is refused."""
+        answer = self.answer(*ids)
+        return None if answer is None else [dict(fields(device))[1].decode() for number, device in answer if number == 5]
+
+    def given(self, *ids):
+        """Returns the variables, mounts and annotations of a container with these devices, each {name: value}."""
+        answer = self.answer(*ids)
+        pairs = [(number, dict(fields(entry))) for number, entry in answer if number in (1, 2, 4)]
+        return [{entry[1].decode(): entry[2].decode() for of, entry in pairs if of == number} for number in (1, 2, 4)]
 
     def prefer(self, count, available, required=()):
         """Returns the devices that the plugin prefers for a container."""

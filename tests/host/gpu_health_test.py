@@ -34,6 +34,7 @@ class Host:
         for directory in "/run/gpuhost/devices", "/run/gpuhost/gpu-faults", "/run/gpuhost-devices/registry":
             os.makedirs(self.root + directory)
         self.offers, self.clears, self.sequence, self.process, self.log, self.sharing = 0, [], 100, None, "", None
+        self.strategies = None
         self.ring = []
         self.offer()
 
@@ -43,7 +44,7 @@ class Host:
         rules = {"ignore_xids": [], "fatal_xids": [], "marks": [], "clears": self.clears} | health
         write(self.root + OFFER + ".new", json.dumps({
             "version": 1, "id": str(self.offers), "resource": "nvidia.com/gpu", "mig_strategy": "mixed", "withdrawn": "",
-            "gpus": GPUS, "health": rules, "sharing": self.sharing}))
+            "gpus": GPUS, "health": rules, "sharing": self.sharing, "device_list_strategy": self.strategies}))
         os.rename(self.root + OFFER + ".new", self.root + OFFER)
 
     def start(self):
@@ -213,6 +214,24 @@ def check_shared(t, host):
     t.equal(host.kubelet.next(), {A: "Healthy", B: "Healthy"}, "a GPU that is no longer shared is one device")
 
 
+def check_strategies(t, host):
+    """Other strategies are in effect on the connection that the kubelet has."""
+    root, both = "/var/run/nvidia-container-devices", [f"{A},{B}", f"nvidia.com/gpu={A},nvidia.com/gpu={B}"]
+    for strategies, wanted in ((["envvar"], [{"NVIDIA_VISIBLE_DEVICES": both[0]}, {}, {}]),
+                               (["cdi-annotations", "envvar"], [{"NVIDIA_VISIBLE_DEVICES": both[0]}, {}, {f"cdi.k8s.io/gpu_{A}": both[1]}]),
+                               (["envvar", "volume-mounts"], [{"NVIDIA_VISIBLE_DEVICES": root}, {f"{root}/{A}": "/dev/null", f"{root}/{B}": "/dev/null"}, {}])):
+        host.strategies = strategies
+        host.offer()
+        wait(lambda: host.answer()["id"] == str(host.offers))
+        t.equal((host.kubelet.given(A, B), host.kubelet.allocate(A, B)), (wanted, []), f"a container gets its GPUs by {' and '.join(strategies)}")
+    host.strategies = None
+    host.offer(marks=[{"uuid": B, "reason": "burn-in", "since_us": 7}])
+    t.equal(host.kubelet.next(), {A: "Healthy", B: "Unhealthy"}, "new strategies end no connection of the kubelet")
+    host.offer()
+    host.kubelet.next()
+    t.equal(host.kubelet.allocate(A), [f"nvidia.com/gpu={A}"], "an offer without strategies names CDI devices")
+
+
 def check_mig(t, host):
     mig = Kubelet(host.root + "/run/gpuhost-devices/registry/nvidia.com_mig-1g.10gb.sock")
     host.say(xid(109, "PCI:0000:03:00 GPU-I:05 GPU-CI:00"))
@@ -289,7 +308,7 @@ t = tap.Tap()
 host = Host()
 try:
     host.start()
-    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_shared, check_mig, check_hostile, check_idle, check_terminal, check_messages_end):
+    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_shared, check_strategies, check_mig, check_hostile, check_idle, check_terminal, check_messages_end):
         check(t, host)
 finally:
     shutil.rmtree(host.scratch)

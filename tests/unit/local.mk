@@ -80,12 +80,14 @@ $(%C%_rpc_tests_OBJECTS): | $(kubelet_headers)
     %D%/devices/health/health_test.cpp \
     %D%/devices/health/kernel_line_test.cpp \
     %D%/devices/labels_test.cpp \
+    %D%/devices/list_strategy_test.cpp \
     %D%/devices/mig/commands_test.cpp \
     %D%/devices/mig/component_test.cpp \
     %D%/devices/mig/geometry_test.cpp \
     %D%/devices/mig/kept_test.cpp \
     %D%/devices/mig/restore_plan_test.cpp \
     %D%/devices/offer_test.cpp \
+    %D%/devices/plugin/allocation_test.cpp \
     %D%/devices/plugin_test.cpp \
     %D%/devices/publish/component_test.cpp \
     %D%/devices/publish/plugin_config_test.cpp \

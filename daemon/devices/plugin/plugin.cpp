@@ -3,6 +3,7 @@
 
 #include "daemon/base/clock.hpp"
 #include "daemon/base/log.hpp"
+#include "daemon/devices/plugin/allocation.hpp"
 #include "daemon/devices/prefer.hpp"
 #include "daemon/rpc/kubelet/codec.hpp"
 #include "daemon/rpc/server.hpp"
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -24,7 +24,6 @@
 
 namespace gpuhost::devices {
 
-using base::Errc;
 using base::Result;
 
 namespace {
@@ -109,7 +108,6 @@ struct Plugin::State {
     [[nodiscard]] rpc::Service device_service();
     void connected(const rpc::Call& call);
     void disconnected();
-    [[nodiscard]] Result<v1beta1::AllocateResponse> allocate(const v1beta1::AllocateRequest& request) const;
     [[nodiscard]] Result<v1beta1::PreferredAllocationResponse>
     prefer(const v1beta1::PreferredAllocationRequest& request) const;
 };
@@ -158,8 +156,8 @@ rpc::Service Plugin::State::device_service() {
     });
     service.methods["ListAndWatch"] =
         rpc::deferred<v1beta1::Empty>([this](const auto&, const rpc::Call& call) { connected(call); });
-    service.methods["Allocate"] =
-        rpc::unary<v1beta1::AllocateRequest>([this](const auto& request) { return allocate(request); });
+    service.methods["Allocate"] = rpc::unary<v1beta1::AllocateRequest>(
+        [this](const auto& request) { return allocate(resource, withdrawn, request); });
     service.methods["GetPreferredAllocation"] = rpc::unary<v1beta1::PreferredAllocationRequest>(
         [this](const auto& request) { return prefer(request); });
     service.methods["PreStartContainer"] = rpc::unary<v1beta1::PreStartContainerRequest>(
@@ -201,33 +199,6 @@ void Plugin::State::register_again() {
     again = std::move(*removal);
 }
 
-Result<v1beta1::AllocateResponse> Plugin::State::allocate(const v1beta1::AllocateRequest& request) const {
-    if (!withdrawn.empty())
-        return base::fail(Errc::Busy, withdrawn);
-    v1beta1::AllocateResponse response;
-    for (const auto& container : request.container_requests()) {
-        if (container.devices_ids_size() > 1 && resource.one_each) // the words of NVIDIA's device plugin
-            return base::fail(
-                Errc::InvalidArgument,
-                "invalid allocation request for \"" + resource.name +
-                    "\": invalid request: maximum request size for shared resources is 1; found " +
-                    std::to_string(container.devices_ids_size()));
-        auto* made = response.add_container_responses();
-        std::set<std::string_view> given; // replicas of one device are one device for the container
-        for (const auto& id : container.devices_ids()) {
-            const auto device = std::find_if(resource.devices.begin(), resource.devices.end(),
-                                             [&id](const ResourceDevice& one) { return one.id == id; });
-            if (device == resource.devices.end())
-                return base::fail(Errc::NotFound, "this host has no device " + id);
-            if (!device->unhealthy.empty())
-                return base::fail(Errc::Busy, id + " is unhealthy: " + device->unhealthy);
-            if (const std::string_view uuid = device_of(id); given.insert(uuid).second)
-                made->add_cdi_devices()->set_name("nvidia.com/gpu=" + std::string(uuid));
-        }
-    }
-    return response;
-}
-
 Result<v1beta1::PreferredAllocationResponse>
 Plugin::State::prefer(const v1beta1::PreferredAllocationRequest& request) const {
     v1beta1::PreferredAllocationResponse response;
@@ -258,7 +229,7 @@ void Plugin::offer(Resource resource, std::string withdrawn) {
     state_->resource = std::move(resource);
     state_->withdrawn = std::move(withdrawn);
     const std::string list = device_list(state_->resource, state_->withdrawn);
-    if (list == before) // a reason may have changed, which the kubelet does not get
+    if (list == before) // what else has changed concerns only later requests
         return;
     state_->watchers.send(list);
     state_->server->work(); // sends now, so that an answer to gpuhostd is true

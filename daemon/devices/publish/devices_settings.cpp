@@ -108,6 +108,10 @@ std::string fatal_mistake(std::string_view value) {
     return xids_mistake(value);
 }
 
+std::string strategies_mistake(std::string_view value) {
+    return list_strategies_mistake(base::split_words(value));
+}
+
 constexpr std::array keys{
     SettingKey{"Devices", "Serve", SettingType::Choice, "off", "off plugin",
                "whether gpuhostd offers the GPUs to the kubelet, as a device plugin"},
@@ -128,6 +132,10 @@ constexpr std::array keys{
         "who labels the Node with facts of its GPUs: nobody, gpuhost-cluster or Node Feature Discovery"},
     SettingKey{"Devices", "UnhealthyTaint", SettingType::Boolean, "no", "",
                "let gpuhost-cluster taint the Node while a GPU is unhealthy"},
+    SettingKey{
+        "Devices", "DeviceListStrategy", SettingType::Words, "cdi-cri", "",
+        "how container runtimes get the GPUs of a container: cdi-cri, cdi-annotations, envvar, volume-mounts",
+        "", strategies_mistake},
     SettingKey{"Devices", "ConfigFile", SettingType::String, "", "",
                "configuration of NVIDIA's device plugin, for its time slices; empty: no GPU is shared", "",
                file_mistake},
@@ -167,12 +175,18 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         xids_of(settings.words("Devices", "FatalXids")),
         label_mode(settings.string("Devices", "Labels")).value_or(LabelMode::node),
         settings.boolean("Devices", "UnhealthyTaint"),
+        list_strategies(settings.words("Devices", "DeviceListStrategy"))
+            .value_or(DevicesSettings().strategies),
         settings.string("Devices", "ConfigFile"),
         {}};
     if (const std::string why = resource_mistake(values.resource); !why.empty())
         values.mistake = "ResourceName=" + values.resource + " " + why;
     else if (const std::string of_root = root_mistake(values.kubelet_root); !of_root.empty())
         values.mistake = "KubeletRoot=" + values.kubelet_root + " " + of_root;
+    else if (const std::string words = settings.string("Devices", "DeviceListStrategy"),
+             of_list = strategies_mistake(words);
+             !of_list.empty())
+        values.mistake = "DeviceListStrategy=" + words + " " + of_list;
     else if (const std::string of_file = file_mistake(values.config_file); !of_file.empty())
         values.mistake = "ConfigFile=" + values.config_file + " " + of_file;
     else if (const std::size_t length = longest_socket(values); length > longest_path)
@@ -190,6 +204,7 @@ Json to_json(const DevicesSettings& settings) {
             {"fatal_xids", settings.fatal_xids},
             {"labels", name_of(settings.labels)},
             {"taint_unhealthy", settings.taint_unhealthy},
+            {"device_list_strategy", names_of(settings.strategies)},
             {"config_file", settings.config_file},
             {"mistake", settings.mistake}};
 }
@@ -205,6 +220,8 @@ DevicesSettings devices_settings_from_json(const Json& value) {
             rules.fatal_xids,
             label_mode(base::string_or(value, "labels", "node")).value_or(LabelMode::node),
             base::bool_or(value, "taint_unhealthy", false),
+            list_strategies_from_json(base::member(value, "device_list_strategy"))
+                .value_or(DevicesSettings().strategies),
             base::string_or(value, "config_file", ""),
             base::string_or(value, "mistake", "")};
 }

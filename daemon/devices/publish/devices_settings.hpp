@@ -21,8 +21,9 @@ struct DevicesSettings {
     std::vector<unsigned> ignore_xids;
     std::vector<unsigned> fatal_xids;
     LabelMode labels = LabelMode::node;
-    bool taint_unhealthy = false; ///< UnhealthyTaint=
-    std::string config_file;      ///< path of the file with the sharing; empty: no device is shared
+    bool taint_unhealthy = false;                     ///< UnhealthyTaint=
+    ListStrategies strategies{ListStrategy::cdi_cri}; ///< DeviceListStrategy=
+    std::string config_file; ///< path of the file with the sharing; empty: no device is shared
     /// Why a value can't be used; empty: all can.
     std::string mistake;
 };

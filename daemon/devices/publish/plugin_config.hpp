@@ -25,7 +25,8 @@ struct PluginConfig {
 /// - Fields that no version of the plugin has are refused, as is sharing.mps.
 /// - A field that has no effect here is a problem, unless its value asks for what gpuhostd does. So are the
 ///   fields that the plugin ignores with a warning: resources, rename, and devices other than "all".
-/// - flags.migStrategy must be MigStrategy=.
+/// - flags.migStrategy must be MigStrategy=. flags.plugin.deviceListStrategy has no effect beside
+///   DeviceListStrategy=; a difference is a problem that is ignored.
 /// - A resource may be listed once, with at most most_replicas replicas. One at least must be ResourceName=
 ///   or a MIG profile.
 /// - A file without a document is refused.

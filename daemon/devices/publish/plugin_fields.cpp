@@ -38,7 +38,6 @@ constexpr std::array other_fields{
     OtherField{"flags", "useNodeFeatureAPI", any},
     OtherField{"flags", "deviceDiscoveryStrategy", "auto nvml"},
     OtherField{"flags.plugin", "passDeviceSpecs", "false"},
-    OtherField{"flags.plugin", "deviceListStrategy", "cdi-cri"},
     OtherField{"flags.plugin", "deviceIDStrategy", "uuid"},
     OtherField{"flags.plugin", "cdiAnnotationPrefix", any},
     OtherField{"flags.plugin", "nvidiaCTKPath", any},
@@ -84,6 +83,22 @@ void check_map_of(const Json& map, const std::string& path, std::vector<std::str
     }
 }
 
+/// The plugin and the setting have different defaults. A file without the field asks for nothing.
+void check_strategy(const Json& plugin, const ListStrategies& strategies, FieldProblems& problems) {
+    const Json& value = member(plugin, "deviceListStrategy");
+    const std::string text = text_of(value);
+    if (value.is_null() || text.empty())
+        return;
+    const auto asked = list_strategies(base::split(text, ','));
+    if (!asked)
+        problems.ignore("flags.plugin.deviceListStrategy", "'" + text + "' has no effect here");
+    else if (*asked != strategies)
+        problems.ignore("flags.plugin.deviceListStrategy",
+                        "is '" + text + "', but section [Devices] has DeviceListStrategy=" +
+                            base::join(names_of(strategies), " "),
+                        "set DeviceListStrategy=" + base::join(names_of(*asked), " "));
+}
+
 } // namespace
 
 std::string one_line(std::string text) {
@@ -111,8 +126,8 @@ void FieldProblems::refuse(const std::string& path, const std::string& text, std
     add(path, text, std::move(hint), false);
 }
 
-void FieldProblems::ignore(const std::string& path, const std::string& text) {
-    add(path, text, "", true);
+void FieldProblems::ignore(const std::string& path, const std::string& text, std::string hint) {
+    add(path, text, std::move(hint), true);
 }
 
 std::string field_path(const std::string& map, std::string_view key) {
@@ -139,10 +154,12 @@ bool check_map(const Json& value, const std::string& path, const std::vector<std
     return all_known;
 }
 
-void check_other_fields(const Json& config, FieldProblems& problems) {
+void check_other_fields(const Json& config, const ListStrategies& strategies, FieldProblems& problems) {
     const Json& flags = member(config, "flags");
     check_map_of(flags, "flags", {"migStrategy", "plugin", "gfd"}, problems);
-    check_map_of(member(flags, "plugin"), "flags.plugin", {"sharedDevicesAllocationPolicy"}, problems);
+    check_map_of(member(flags, "plugin"), "flags.plugin",
+                 {"sharedDevicesAllocationPolicy", "deviceListStrategy"}, problems);
+    check_strategy(member(flags, "plugin"), strategies, problems);
     check_map_of(member(flags, "gfd"), "flags.gfd", {}, problems);
     check_map_of(member(config, "imex"), "imex", {}, problems);
     check_map_of(member(config, "resources"), "resources", {}, problems);

@@ -4,6 +4,7 @@
 
 #include "daemon/base/yaml.hpp"
 #include "daemon/core/settings.hpp"
+#include "daemon/devices/list_strategy.hpp"
 
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ class FieldProblems {
     /// Adds a mistake for which the whole file is refused.
     void refuse(const std::string& path, const std::string& text, std::string hint = "");
     /// Adds a mistake that has no effect but this message.
-    void ignore(const std::string& path, const std::string& text);
+    void ignore(const std::string& path, const std::string& text, std::string hint = "");
     [[nodiscard]] const std::vector<core::SettingsProblem>& all() const { return problems_; }
     [[nodiscard]] bool is_refused() const { return is_refused_; }
 
@@ -43,7 +44,8 @@ bool check_map(const base::Json& value, const std::string& path, const std::vect
 [[nodiscard]] std::string field_path(const std::string& map, std::string_view key);
 
 /// Checks the fields "flags", "imex" and "resources" of a configuration of NVIDIA's device plugin, which
-/// have no effect here: names those that ask for something else than gpuhostd does.
-void check_other_fields(const base::Json& config, FieldProblems& problems);
+/// have no effect here: names those that ask for something else than gpuhostd does. `strategies` are those of
+/// DeviceListStrategy=.
+void check_other_fields(const base::Json& config, const ListStrategies& strategies, FieldProblems& problems);
 
 } // namespace gpuhost::devices

@@ -32,6 +32,7 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd m
                                  Input{"health", "IgnoreXids=, FatalXids= or marks of GPUs have changed"},
                                  Input{"labels", "Labels= has changed"},
                                  Input{"taint_unhealthy", "UnhealthyTaint= has changed"},
+                                 Input{"device_list_strategy", "DeviceListStrategy= has changed"},
                                  Input{"config_file", "ConfigFile= or its file has changed"}};
 
 /// Returns why an existing offer is outdated.
@@ -91,6 +92,7 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
             {"health", to_json(usable_rules(root, settings, unreadable))},
             {"labels", name_of(settings.labels)},
             {"taint_unhealthy", settings.taint_unhealthy},
+            {"device_list_strategy", names_of(settings.strategies)},
             {"config_file", config_identity(root, settings)}};
 }
 

@@ -17,7 +17,7 @@ namespace gpuhost::devices {
 ///   {"driver": version, "gpuhost": version, "gpus": [PCI addresses], "instances": [MIG instances],
 ///    "resource": name, "kubelet_root": directory, "mig_strategy": name,
 ///    "health": to_json(HealthRules), "labels": name, "taint_unhealthy": flag,
-///    "config_file": config_identity()}
+///    "device_list_strategy": [names], "config_file": config_identity()}
 [[nodiscard]] base::Json offer_inputs(const base::Root& root, const DevicesSettings& settings);
 
 /// Returns the following document. Never waits for a GPU or another process.

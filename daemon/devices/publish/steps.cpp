@@ -92,7 +92,8 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 std::move(present.host),
                 settings.labels,
                 settings.taint_unhealthy,
-                *std::move(sharing)};
+                *std::move(sharing),
+                settings.strategies};
     GPUHOST_TRY(id, write_offer(context.root, offer));
     publish_features(context);
     record.id = id;

@@ -33,12 +33,12 @@ class Devices(Service):
         self.start([find(self.tree, "gpuhost-devices"), f"--root={self.root}"])
         return self
 
-    def offer(self, gpus, *, resource="nvidia.com/gpu", mig="none", withdrawn="", sharing=None):
+    def offer(self, gpus, *, resource="nvidia.com/gpu", mig="none", withdrawn="", sharing=None, strategies=None):
         """Replaces the offer; waits until it has an answer, if the program runs."""
         identifier = next(self.ids)
         new = self.offer_file.with_suffix(".new")
         new.write_text(json.dumps({"version": 1, "id": identifier, "resource": resource, "mig_strategy": mig, "withdrawn": withdrawn, "gpus": gpus,
-                                   "sharing": sharing}))
+                                   "sharing": sharing, "device_list_strategy": strategies}))
         new.rename(self.offer_file)
         if self.is_running():
             eventually(lambda: f"an answer to {identifier}: {self.answer()}", lambda: self.answer()["id"] == identifier)

@@ -70,6 +70,12 @@ def given(host, pod):
     return {variable.partition("=")[2] for variable in variables if variable.startswith(VARIABLE)}
 
 
+def spec(host, pod):
+    """Returns the OCI specification of a pod's container."""
+    container = pod.runs()["containerID"].rpartition("/")[2]
+    return json.loads(host.containerd.ctr("containers", "info", "--spec", container))
+
+
 def pod(host, count=1, resource=GPU):
     return host.kubelet.pod(PAUSE, "Never", **{resource: str(count)})
 
@@ -105,6 +111,22 @@ def shared(host):
             assert "Requested: 1, Available: 0" in third.refusal(), third.refusal()
     with serving(host, TWO, sharing=slices), pod(host, 2) as many:
         assert "maximum request size for shared resources is 1; found 2" in many.refusal(), many.refusal()
+
+
+@case("a container gets GPUs as DeviceListStrategy= says", start="node")
+def listed(host):
+    joined, root = ",".join(names(TWO)), "/var/run/nvidia-container-devices"
+    with serving(host, TWO, strategies=["envvar"]) as devices:
+        connected = devices.process.pid, [one["connected"] for one in devices.answer()["resources"]]
+        with pod(host, 2) as one:
+            assert f"NVIDIA_VISIBLE_DEVICES={joined}" in spec(host, one)["process"]["env"] and not given(host, one), spec(host, one)
+        devices.offer(TWO, strategies=["cdi-annotations", "volume-mounts"])
+        assert (devices.process.pid, [one["connected"] for one in devices.answer()["resources"]]) == connected
+        with pod(host, 2) as one:
+            found = spec(host, one)
+            mounts = {mount["destination"]: mount["source"] for mount in found["mounts"] if mount["destination"].startswith(root)}
+            assert mounts == {f"{root}/{name}": "/dev/null" for name in names(TWO)}, mounts
+            assert f"NVIDIA_VISIBLE_DEVICES={root}" in found["process"]["env"] and sorted(given(host, one)) == names(TWO), found
 
 
 @case("withdrawn GPUs refuse pods, and running pods keep theirs", start="node")

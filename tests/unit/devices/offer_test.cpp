@@ -28,6 +28,7 @@ Offer example() {
     unknown.problem = "nvmlDeviceGetName: Unknown Error";
     Offer made{"1", "nvidia.com/gpu", MigStrategy::mixed, "the driver is being replaced", {split, unknown}};
     made.sharing = {{{"nvidia.com/gpu", 4}}, true, true, true};
+    made.strategies = {ListStrategy::envvar, ListStrategy::cdi_annotations};
     return made;
 }
 
@@ -60,7 +61,12 @@ TEST(Offer, RefusesInvalidValues) {
              {"/gpus/0/uuid", "MIG-1"},
              {"/gpus/0/uuid", "GPU-"},
              {"/gpus/0/uuid", "GPU-a/b"},
+             {"/gpus/0/uuid", "GPU-a-"},
              {"/gpus/0/uuid", "GPU-" + std::string(60, 'a')},
+             {"/device_list_strategy", Json::array()},
+             {"/device_list_strategy", "envvar"},
+             {"/device_list_strategy/0", "env"},
+             {"/device_list_strategy/0", 1},
              {"/sharing/resources/0/name", 1},
              {"/sharing/resources/0/replicas", 1},
              {"/sharing/resources/0/replicas", 257},
@@ -86,6 +92,12 @@ TEST(Offer, NvlinksMayBeAbsent) {
     const auto parsed = changed("/gpus/0/nvlinks", nullptr);
     ASSERT_TRUE(parsed) << parsed.error().message;
     EXPECT_TRUE(parsed->gpus[0].nvlinks.empty());
+}
+
+TEST(Offer, OfferOfAnOlderVersionNamesCdiDevices) {
+    const auto parsed = changed("/device_list_strategy", nullptr);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(parsed->strategies, ListStrategies{ListStrategy::cdi_cri});
 }
 
 TEST(Offer, RefusesAUuidTwice) {

@@ -219,6 +219,18 @@ TEST_F(PluginTest, ReportsRemovedDirectoryWithoutAKubelet) {
     EXPECT_NE(failure.find(directory.path("registry")), std::string::npos) << failure;
 }
 
+TEST_F(PluginTest, ChangedStrategyKeepsTheConnection) {
+    rpc::UnaryRequest request{"/v1beta1.DevicePlugin/ListAndWatch", rpc::bytes_of(v1beta1::Empty())};
+    auto watcher = *rpc::UnaryCall::start(information()->endpoint(), std::move(request));
+    (void)event.run_until([&] { return plugin->served().connected; });
+    two.strategies = {ListStrategy::envvar};
+    plugin->offer(two, "");
+    const auto answer = allocate({"GPU-2"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->container_responses(0).envs().at("NVIDIA_VISIBLE_DEVICES"), "GPU-2");
+    EXPECT_TRUE(plugin->served().connected);
+}
+
 TEST_F(PluginTest, EndRemovesItsSockets) {
     plugin.reset();
     EXPECT_TRUE(std::filesystem::is_empty(directory.path("registry")));

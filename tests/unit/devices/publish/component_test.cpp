@@ -687,6 +687,35 @@ TEST_F(DevicesTest, ConfigFileSharesTheGpus) {
     EXPECT_FALSE(plan().undecided);
 }
 
+TEST_F(DevicesTest, ListStrategyIsOffered) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(read_offer(root_)->strategies, ListStrategies{ListStrategy::cdi_cri});
+    forget_failure();
+    set("DeviceListStrategy", "volume-mounts cdi-annotations volume-mounts");
+    const ListStrategies both{ListStrategy::cdi_annotations, ListStrategy::volume_mounts};
+    EXPECT_EQ(devices_settings_from_json(to_json(devices_settings(settings_))).strategies, both);
+    EXPECT_EQ(plan().reasons, Texts{"DeviceListStrategy= has changed"});
+    ASSERT_TRUE(run(publishing(), false, "changed"));
+    EXPECT_EQ(read_offer(root_)->strategies, both);
+    forget_failure();
+    set("DeviceListStrategy", "cdi-annotations volume-mounts");
+    EXPECT_TRUE(plan().steps.empty()) << "the order has no meaning";
+}
+
+TEST_F(DevicesTest, UnknownListStrategyChangesNothing) {
+    load();
+    set("DeviceListStrategy", "cdi-cri envar");
+    EXPECT_EQ(
+        plan().undecided->text,
+        "section [Devices]: DeviceListStrategy=cdi-cri envar has 'envar', which is not one of: cdi-cri, "
+        "cdi-annotations, envvar, volume-mounts (did you mean 'envvar'?)");
+    EXPECT_FALSE(run(publishing()));
+    set("DeviceListStrategy", "");
+    EXPECT_EQ(plan().undecided->text,
+              "section [Devices]: DeviceListStrategy= is empty, and containers would get no GPU");
+}
+
 /// A host with an offer that shares the GPUs, and ConfigFile= with a mistake since then.
 class RefusedFileTest : public DevicesTest {
   protected:

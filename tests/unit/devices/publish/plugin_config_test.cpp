@@ -136,15 +136,39 @@ TEST(PluginConfig, FieldsWithoutEffectAreNamed) {
                "/a.yaml:8: sharing.timeSlicing.resources[0].devices has no effect, as in NVIDIA's device "
                "plugin: all "
                "devices are shared, ignoring"}));
-    EXPECT_EQ(problems("flags:\n  gdsEnabled: true\n  plugin:\n    deviceListStrategy: envvar\n"),
+    EXPECT_EQ(problems("flags:\n  gdsEnabled: true\n  plugin:\n    passDeviceSpecs: true\n"),
               (Texts{"/a.yaml:2: flags.gdsEnabled 'true' has no effect here, ignoring",
-                     "/a.yaml:4: flags.plugin.deviceListStrategy 'envvar' has no effect here, ignoring"}));
+                     "/a.yaml:4: flags.plugin.passDeviceSpecs 'true' has no effect here, ignoring"}));
     EXPECT_EQ(problems("resources:\n  gpus:\n  - {pattern: 'A100*', name: a100}\n"),
               Texts{"/a.yaml:2: resources.gpus has no effect here, ignoring"});
     const PluginConfig other =
         parse(slices("{name: vgpu, replicas: 2, devices: 3}\n    - {name: gpu, replicas: 2}"));
     EXPECT_EQ(other.mistake(), "");
     EXPECT_EQ(other.problems.size(), 2U);
+}
+
+TEST(PluginConfig, OtherListStrategyNamesTheSetting) {
+    const auto problems_of = [](const std::string& value, const ListStrategies& strategies) {
+        DevicesSettings made = settings();
+        made.strategies = strategies;
+        const PluginConfig config =
+            parse_plugin_config("flags: {plugin: {deviceListStrategy: " + value + "}}\n", made);
+        EXPECT_EQ(config.mistake(), "");
+        return config.problems.empty() ? "" : core::to_string(config.problems.at(0));
+    };
+    const ListStrategies both{ListStrategy::cdi_cri, ListStrategy::envvar};
+    EXPECT_EQ(problems_of("[envvar, cdi-cri]", both), "");
+    EXPECT_EQ(problems_of("envvar", {ListStrategy::envvar}), "");
+    EXPECT_EQ(problems_of("null", both), "");
+    EXPECT_EQ(problems_of("envvar", {ListStrategy::cdi_cri}),
+              "/a.yaml:1: flags.plugin.deviceListStrategy is 'envvar', but section [Devices] has "
+              "DeviceListStrategy=cdi-cri, ignoring (set DeviceListStrategy=envvar)");
+    EXPECT_EQ(problems_of("[volume-mounts, cdi-annotations]", both),
+              "/a.yaml:1: flags.plugin.deviceListStrategy is 'volume-mounts,cdi-annotations', but section "
+              "[Devices] has DeviceListStrategy=cdi-cri envvar, ignoring (set "
+              "DeviceListStrategy=cdi-annotations volume-mounts)");
+    EXPECT_EQ(problems_of("env", both),
+              "/a.yaml:1: flags.plugin.deviceListStrategy 'env' has no effect here, ignoring");
 }
 
 TEST(PluginConfig, MessagesAreBounded) {
