@@ -10,6 +10,7 @@
 #include "daemon/ctl/runtime/wanted.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"
 #include "daemon/runtime/configure/plan.hpp"
+#include "daemon/runtime/inspect/state.hpp"
 #include "images/bundle/trust.hpp"
 #include "kmod/boot/initramfs.hpp"
 #include "kmod/boot/selection_files.hpp"
@@ -26,6 +27,21 @@ namespace gpuhost::ctl {
 using base::Root;
 
 namespace {
+
+/// Returns the runtimes of pods that have no handler of NVIDIA's toolkit.
+std::vector<std::string> runtimes_without_nvidia(const Root& root) {
+    std::vector<std::string> names;
+    for (const runtime::RuntimeState& state : runtime::read_runtimes(root)) {
+        const runtime::RuntimeConfig& config = state.config;
+        const bool is_known = config.cdi != runtime::CdiState::Unknown; // else a file can't be read
+        if (is_known && config.serves_cri && state.instance.name != "docker-containerd" &&
+            std::none_of(config.handlers.begin(), config.handlers.end(), [](const auto& handler) {
+                return handler.binary.find("nvidia-container-runtime") != std::string::npos;
+            }))
+            names.push_back(state.instance.name);
+    }
+    return names;
+}
 
 bool has_nouveau(const Root& root, const std::string& kernel) {
     const std::string file = "/lib/modules/" + kernel + "/kernel/drivers/gpu/drm/nouveau/nouveau.ko";
@@ -166,6 +182,7 @@ void add_place(DoctorFacts& facts, const Root& root) {
     facts.cdi_enabled = runtime::cdi_settings(wanted).enable;
     const auto runtimes = runtime::verify_runtimes(root, wanted, {});
     facts.runtimes = runtimes ? *runtimes : base::to_json(runtimes.error());
+    facts.runtimes_without_nvidia = runtimes_without_nvidia(root);
 }
 
 /// Adds each certificate of a PEM file.

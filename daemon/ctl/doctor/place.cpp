@@ -4,6 +4,7 @@
 #include "daemon/ctl/cli/document.hpp"
 #include "daemon/ctl/doctor/doctor.hpp"
 #include "daemon/ctl/gpu/view.hpp"
+#include "daemon/devices/list_strategy.hpp"
 
 #include <algorithm>
 
@@ -40,6 +41,16 @@ bool limits_memory(const DoctorFacts& facts) {
         const auto branch = base::parse_uint(module.version.substr(0, module.version.find('.')));
         return module.name == "nvidia" && branch && *branch >= first_branch;
     });
+}
+
+/// Returns why pods do not get the GPUs that the kubelet has; empty if they do.
+std::string without_strategy(const DoctorFacts& facts, const Json& observed) {
+    const auto words = base::strings_or_empty(base::member(observed, "inputs"), "device_list_strategy");
+    const auto strategies = devices::list_strategies(words); // none without a driver
+    if (!strategies || devices::uses_cdi(*strategies) || facts.runtimes_without_nvidia.empty())
+        return "";
+    return base::join(facts.runtimes_without_nvidia, ", ") +
+           " has no runtime of NVIDIA, and DeviceListStrategy=" + base::join(words, " ") + " requires it";
 }
 
 } // namespace
@@ -114,7 +125,14 @@ Diagnosis check_kubelet(const DoctorFacts& facts) {
         return error(text_of(why, "text"), text_of(why, "hint"));
     const Serving serving = serving_of(observed);
     const std::string text = "the kubelet " + serving.text;
-    return serving.ok ? well(text) : error(text, serving.next);
+    if (!serving.ok)
+        return error(text, serving.next);
+    const std::string why = without_strategy(facts, observed);
+    return why.empty()
+               ? well(text)
+               : warning(text + ", but " + why,
+                         "set Classes=nvidia in section [Runtime], or add cdi-cri to DeviceListStrategy=; "
+                         "gpuhostctl reload; gpuhostctl apply");
 }
 
 Diagnosis check_health(const DoctorFacts& facts) {

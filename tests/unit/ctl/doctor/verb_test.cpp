@@ -187,6 +187,12 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"NoCdi", "cdi", "warning", "no CDI file", [](auto& f) { f.cdi["files"][0]["ours"] = false; }},
         Harm{"UnservedKubelet", "kubelet", "error", "the kubelet gets no GPU: gpuhost-devices does not run",
              [](auto& f) { f.host["components"]["devices"]["observed"]["running"] = false; }},
+        Harm{"NoRuntimeOfNvidia", "kubelet", "warning",
+             "containerd has no runtime of NVIDIA, and DeviceListStrategy=envvar requires it",
+             [](auto& f) {
+                 f.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"] = {"envvar"};
+                 f.runtimes_without_nvidia = {"containerd"};
+             }},
         Harm{"OtherDevicePlugin", "kubelet", "error", "a process listens",
              [](auto& f) {
                  f.host["components"]["devices"]["plan"]["undecided"] = {{"text", "a process listens"},
