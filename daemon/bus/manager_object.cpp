@@ -160,9 +160,10 @@ int ManagerObject::get_kubelet_credentials(sd_bus_message* call) {
     return authority_.require_user(call, cluster_user,
                                    [this](sd_bus_message* m, const core::Subject& subject) -> Result<void> {
                                        GPUHOST_TRY(lent, manager_.kubelet_files());
-                                       host::log_asked(base::log::Level::Info, {}, subject, 0,
-                                                       "passed the kubelet's credentials to " +
-                                                           host::who(subject) + ", for moving pods");
+                                       if (!base::member(lent, "files").empty())
+                                           host::log_asked(base::log::Level::Info, {}, subject, 0,
+                                                           "passed the kubelet's credentials to " +
+                                                               host::who(subject) + ", for moving pods");
                                        return reply_json(m, lent);
                                    });
 }
