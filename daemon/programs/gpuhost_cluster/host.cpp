@@ -60,14 +60,14 @@ std::string lasting_problems(const Json& problems) {
         for (const Json& problem : problems)
             if (!is_in_use(problem)) {
                 const std::string hint = string_or(problem, "hint", "");
-                texts.push_back(string_or(problem, "text", "") + (hint.empty() ? "" : "; " + hint));
+                texts.push_back(string_or(problem, "text", "") + (hint.empty() ? "" : ". " + hint));
             }
     return base::join(texts, "; ");
 }
 
 std::string text_of(const Json& error) {
     const std::string hint = string_or(error, "hint", "");
-    return string_or(error, "message", "it failed") + (hint.empty() ? "" : "; " + hint);
+    return string_or(error, "message", "it failed") + (hint.empty() ? "" : ". " + hint);
 }
 
 /// Returns true if the error says nothing about the version: gpuhostd is busy, or the call timed out and may
