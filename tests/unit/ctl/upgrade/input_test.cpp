@@ -77,8 +77,7 @@ TEST(UpgradeInput, OtherInputIsRefusedWithNextStep) {
     dir.write("stick/site.bundle", bundle());
     EXPECT_EQ(message_of({dir.path("none")}), "'" + dir.path("none") + "': No such file or directory");
     EXPECT_EQ(message_of({dir.path("notes.txt")}),
-              "'" + dir.path("notes.txt") +
-                  "' is neither a package (.deb, .rpm, .run) nor a .ko file");
+              "'" + dir.path("notes.txt") + "' is neither a package (.deb, .rpm, .run) nor a .ko file");
     const auto stick = recognize_input({dir.path("stick")}, "");
     ASSERT_FALSE(stick);
     EXPECT_EQ(stick.error().hint,
