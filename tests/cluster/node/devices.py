@@ -24,7 +24,8 @@ class Devices(Service):
         self.offer_file.parent.mkdir(parents=True)
         self.sockets.mkdir(parents=True)
         self.registry.mkdir(parents=True)
-        (self.sockets / "registry").symlink_to(self.registry)
+        for link in self.sockets / "registry", self.offer_file.parent / "registry":  # of the unit, and of gpuhostd
+            link.symlink_to(self.registry)
         inside = self.root / str(kubelet.root).lstrip("/")  # gpuhostctl looks for the kubelet below --root
         inside.parent.mkdir(parents=True)
         inside.symlink_to(kubelet.root)

@@ -62,11 +62,17 @@ def serving(host, gpus, **more):
         programs.run(["rm", "-r", devices.root, devices.registry])
 
 
+def environment(process):
+    """Returns the variables of a container's program; [] while the process is still runc, as at its start."""
+    variables = Path("/proc", process, "environ").read_text().split("\0")
+    return variables if any(one.startswith("HOSTNAME=") for one in variables) else []
+
+
 def given(host, pod):
     """Returns the devices of a pod's container."""
     container = pod.runs()["containerID"].rpartition("/")[2]
     row = next(row for row in host.containerd.ctr("tasks", "ls").splitlines() if row.startswith(container))
-    variables = Path("/proc", row.split()[1], "environ").read_text().split("\0")
+    variables = eventually("the container's program runs", lambda: environment(row.split()[1]))
     return {variable.partition("=")[2] for variable in variables if variable.startswith(VARIABLE)}
 
 
