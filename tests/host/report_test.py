@@ -16,7 +16,7 @@ KEY = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n"
 PLANTED = {
     "/etc/gpuhost/gpuhostd.conf.d/50-site.conf": f"# {SECRET}\n[Driver]\nHolderPolicy=wait\nSigningKey=pkcs11:x?pin-value={SECRET}\n[Peers]\nProxy=http://joe:{SECRET}@proxy:3128\n"
                                                 "[Devices]\nConfigFile=/etc/gpuhost/slices.yaml\n",
-    "/etc/gpuhost/slices.yaml": f"version: v1\n# token: {SECRET}\nsharing: {{}}\n",
+    "/etc/gpuhost/slices.yaml": f"version: v1\n# {SECRET}\nclient-key-data: {SECRET}\nsharing: {{}}\n",
     "/run/gpuhost-cluster/status.json": f'{{"node": "gpu01", "server": "https://joe:{SECRET}@api", "bearer": "{SECRET}"}}',
     "/etc/cdi/site.yaml": f"cdiVersion: 0.6.0\nkind: site/x\ndevices:\n- name: a\n  containerEdits: {{env: [API_TOKEN={SECRET}]}}\n",
     "/etc/modprobe.d/site.conf": f"# password: {SECRET}\nblacklist nouveau # {SECRET}\noptions nvidia NVreg_EnableGpuFirmware=0\noptions wifi psk={SECRET}\ninstall nvidia /bin/false\ninstall x curl -u {SECRET}\n",
@@ -53,7 +53,7 @@ def check_mounted(t, host, path):
     t.equal([name for name in text if SECRET in text[name]], [], "no planted secret is in the archive")
     for name, wanted in (("config.txt", "[Driver] HolderPolicy=wait # /etc/gpuhost/gpuhostd.conf.d/50-site.conf:3\n"),
                          ("config.txt", "[Driver] SigningKey=pkcs11:x?pin-value=[masked]\n"), ("config.txt", "unknown key 'Proxy' in [Peers]"),
-                         ("config-file.txt", "# /etc/gpuhost/slices.yaml\nversion: v1\n# token:[masked]\nsharing: {}\n"),
+                         ("config-file.json", "/etc/gpuhost/slices.yaml:3: client-key-data is not a field of NVIDIA's device plugin"),
                          ("cluster.json", '"server": "https://[masked]@api"'), ("driver-files.txt", 'Binary: ""'),
                          ("modules.txt", "# /proc/cmdline\nro intel_iommu=on nvidia-drm.modeset=1 rd.luks.passphrase=[left out] BOOT_IMAGE=[left out] netroot=[left out]\n"),
                          ("modules.txt", "site.conf\nblacklist nouveau\noptions nvidia NVreg_EnableGpuFirmware=0\noptions wifi [left out]\n"
@@ -84,20 +84,21 @@ def check_config_file(t, host, path):
 
     def reported():
         run = host.ctl("report", path, "--force", f"--root={host.root}")
-        return run.returncode, {name: content for name, _, content in members(path)}["config-file.txt"]
+        return run.returncode, {name: content for name, _, content in members(path)}["config-file.json"]
 
     os.unlink(file)
     returned, text = reported()
-    t.ok(returned == 0 and text.startswith("# /etc/gpuhost/slices.yaml\n# /etc/gpuhost/slices.yaml: No such file"), "report continues without the file of ConfigFile=", returned, text)
+    t.ok(returned == 0 and "/etc/gpuhost/slices.yaml: No such file" in text, "report continues without the file of ConfigFile=", returned, text)
     os.mkfifo(file)
     returned, text = reported()
-    t.ok(returned == 0 and text.startswith("# /etc/gpuhost/slices.yaml\n# "), "report reads no pipe of ConfigFile=", returned, text)
+    t.ok(returned == 0 and '"problems": [\n' in text, "report reads no pipe of ConfigFile=", returned, text)
     os.unlink(file)
     write(file, "#" * (2 << 20))
     returned, text = reported()
     t.ok(returned == 0 and len(text) < 1000, "report leaves out a large file of ConfigFile=", returned, text[:1000])
     write(settings, "[Driver]\n")
-    t.equal(reported(), (0, "no file is named\n"), "report says that ConfigFile= is empty")
+    returned, text = reported()
+    t.ok(returned == 0 and '"file": ""' in text and '"problems": []' in text, "report says that ConfigFile= is empty", returned, text)
 
 
 def check_hang(t, host, path):

@@ -6,6 +6,7 @@
 #include "daemon/ctl/cli/system_query.hpp"
 #include "daemon/ctl/report/redact.hpp"
 #include "daemon/ctl/report/report.hpp"
+#include "daemon/devices/publish/config_file.hpp"
 #include "daemon/runtime/cdi/spec_documents.hpp"
 #include "daemon/runtime/inspect/documents.hpp"
 #include "daemon/settings/all_settings.hpp"
@@ -137,11 +138,18 @@ std::string report_config(const ReportInput& input) {
     return redact(std::move(text));
 }
 
-/// Returns the file that ConfigFile= names, also one that is refused.
+/// Returns what gpuhostd takes from the file that ConfigFile= names, and its problems. The file itself is left
+/// out, because the setting may name any file by mistake.
 std::string report_config_file(const ReportInput& input) {
     const core::LoadedSettings loaded = core::load_settings(input.root, setting_keys());
-    const std::string path = loaded.settings.string("Devices", "ConfigFile");
-    return path.empty() ? "no file is named\n" : redact(file(input.root, path, whole_line));
+    const devices::DevicesSettings settings = devices::devices_settings(loaded.settings);
+    const devices::PluginConfig config = devices::read_config_file(input.root, settings);
+    base::Json problems = base::Json::array();
+    for (const core::SettingsProblem& problem : config.problems)
+        problems.push_back(redact(core::to_string(problem)));
+    return report_document(base::Json{{"file", settings.config_file},
+                                      {"sharing", devices::to_json(config.sharing)},
+                                      {"problems", std::move(problems)}});
 }
 
 std::string report_runtimes(const ReportInput& input) {
