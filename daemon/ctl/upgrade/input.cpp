@@ -64,10 +64,10 @@ Result<DriverInputFiles> recognize_drivers(const std::vector<std::string>& paths
     if (files)
         return files;
     base::Error error = files.error();
-    std::string bundle;
-    for (auto path = paths.begin(); error.code == Errc::NotFound && bundle.empty() && path != paths.end();
-         ++path)
-        bundle = bundle_in(*path);
+    std::string bundle; // in the directory that the error names
+    for (const std::string& path : paths)
+        if (error.code == Errc::NotFound && base::starts_with(error.message, "'" + path + "'"))
+            bundle = bundle_in(path);
     if (!bundle.empty())
         error.hint = "Name the bundle in it: gpuhostctl upgrade " + shell_quoted(bundle) + ".";
     if (error.code == Errc::InvalidArgument)

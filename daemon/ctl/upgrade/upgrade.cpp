@@ -8,14 +8,24 @@ namespace gpuhost::ctl {
 using base::Json;
 using base::Result;
 
+namespace {
+
+/// Returns true if the command would fail again for the same reason: it names what does not exist or fit.
+bool is_wrong_command(const base::Error& error) {
+    return error.code == base::Errc::InvalidArgument || error.code == base::Errc::NotFound ||
+           error.code == base::Errc::Refused;
+}
+
+} // namespace
+
 Result<int> Upgrade::run() {
     GPUHOST_CHECK(client_.subscribe());
     session_.set_continuation(continuation());
     GPUHOST_CHECK(wait_until_idle(session_)); // for example for an earlier 'upgrade' that was interrupted
     const Result<int> checked = check_first();
-    if (!checked)
+    if (!checked && is_wrong_command(checked.error()))
         return outcome_.fail(checked.error());
-    if (*checked != 0)
+    if (!checked || *checked != 0)
         return stop(Part::Import, checked);
     for (const Part part : {Part::Import, Part::Build, Part::Swap, Part::Rest}) {
         const Result<int> status = run_part(part);

@@ -85,6 +85,10 @@ TEST(UpgradeInput, OtherInputIsRefusedWithNextStep) {
     const auto several = recognize_input({dir.path("stick"), dir.path("none")}, "");
     ASSERT_FALSE(several);
     EXPECT_EQ(several.error().hint.find("Name the bundle"), std::string::npos) << several.error().hint;
+    dir.write("modules/nvidia.ko", "");
+    const auto second = recognize_input({dir.path("modules"), dir.path("stick")}, "");
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().hint, stick.error().hint);
     dir.write("foreign/a;reboot;.bundle", bundle());
     const auto foreign = recognize_input({dir.path("foreign")}, "");
     ASSERT_FALSE(foreign);
