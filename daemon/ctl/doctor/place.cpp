@@ -49,8 +49,8 @@ std::string without_strategy(const DoctorFacts& facts, const Json& observed) {
     const auto strategies = devices::list_strategies(words); // none without a driver
     if (!strategies || devices::uses_cdi(*strategies) || facts.runtimes_without_nvidia.empty())
         return "";
-    return base::join(facts.runtimes_without_nvidia, ", ") +
-           " has no runtime of NVIDIA, and DeviceListStrategy=" + base::join(words, " ") + " requires it";
+    return "DeviceListStrategy=" + base::join(words, " ") +
+           " requires NVIDIA's runtime, which is not in: " + base::join(facts.runtimes_without_nvidia, ", ");
 }
 
 } // namespace

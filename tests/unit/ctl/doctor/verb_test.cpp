@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"UnservedKubelet", "kubelet", "error", "the kubelet gets no GPU: gpuhost-devices does not run",
              [](auto& f) { f.host["components"]["devices"]["observed"]["running"] = false; }},
         Harm{"NoRuntimeOfNvidia", "kubelet", "warning",
-             "containerd has no runtime of NVIDIA, and DeviceListStrategy=envvar requires it",
+             "DeviceListStrategy=envvar requires NVIDIA's runtime, which is not in: containerd",
              [](auto& f) {
                  f.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"] = {"envvar"};
                  f.runtimes_without_nvidia = {"containerd"};
