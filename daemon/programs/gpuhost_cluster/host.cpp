@@ -62,7 +62,10 @@ std::string lasting_problems(const Json& problems) {
                 const std::string hint = string_or(problem, "hint", "");
                 texts.push_back(string_or(problem, "text", "") + (hint.empty() ? "" : ". " + hint));
             }
-    return base::join(texts, "; ");
+    std::string all;
+    for (const std::string& text : texts)
+        all += (all.empty() ? "" : base::ends_with(all, ".") ? " " : "; ") + text;
+    return all;
 }
 
 std::string text_of(const Json& error) {
