@@ -87,17 +87,21 @@ def check_purge(t, place):
     os.symlink(state + "/driver/550.163.01/nvidia-smi", link)
     write(loader, "")
     write(place.path("/sys/module/nvidia/version"), "550.163.01\n")
-    run = place.run(script, "purge")
+    run = place.run(script, "purge", DPKG_MAINTSCRIPT_PACKAGE="gpuhostd")
     t.ok(run.returncode == 0 and os.path.lexists(link), "purge: a loaded driver is kept", run.stderr)
     command = run.stderr.strip().rpartition(": ")[2].split()
     environment = programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}")
     again = programs.run(["sh", *command], env=environment)
-    t.ok(again.returncode == 0 and again.stderr == run.stderr and os.path.lexists(link),
+    t.ok(again.returncode == 1 and again.stderr == run.stderr and os.path.lexists(link),
          "purge: the printed command keeps a loaded driver", again.returncode, again.stderr)
     shutil.rmtree(place.path("/sys/module"))
+    write(place.path("/usr/sbin/gpuhostd"), "")
+    run = programs.run(["sh", *command], env=environment)
+    t.ok(run.returncode == 1 and "installed again" in run.stderr and os.path.lexists(link), "purge: the printed command spares a new installation", run.stderr)
+    os.unlink(place.path("/usr/sbin/gpuhostd"))
     run = programs.run(["sh", *command], env=environment)
     left = [path for path in (state, link, loader) if os.path.lexists(path)]
-    t.ok(run.returncode == 0 and left == [],
+    t.ok(run.returncode == 0 and left == [] and "removed" in run.stdout,
          "purge: the printed command removes an unloaded driver", command, run.stderr, left)
 
 
