@@ -53,7 +53,7 @@ class Devices(Service):
         assert done.returncode == 0, done.stderr
         gpus = json.loads(done.stdout)["gpus"]
         devices = [*gpus, *(part for one in gpus for part in one["instances"])]
-        return {one["uuid"]: [pod["pod"] for pod in one["pods"]] for one in devices}
+        return {one["uuid"]: sorted(pod["pod"] for pod in one["pods"]) for one in devices}
 
     def connected(self):
         """Waits until a kubelet watches all resources."""
