@@ -25,6 +25,9 @@ struct Desired {
     bool driver_changes = false;
     /// True if a client has named this component, and no other, without a request.
     bool named = false;
+    /// True if an earlier component of the same plan creates devices of GPUs. What is published of the devices
+    /// is then stale, although it fits what was observed.
+    bool creates_devices = false;
 };
 
 /// The state that a component observed: a value of a type that only the component uses.

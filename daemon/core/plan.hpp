@@ -32,6 +32,8 @@ struct Plan {
     std::optional<DriverChange> driver;
     /// False if the plan changes only gpuhost's own store, and nothing that runs on the host.
     bool changes_host = true;
+    /// True if the plan creates devices of GPUs, such as MIG instances. Not stored.
+    bool creates_devices = false;
 };
 
 [[nodiscard]] base::Json to_json(const DriverChange& change);

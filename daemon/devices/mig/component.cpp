@@ -98,6 +98,7 @@ Plan MigComponent::plan(const core::Desired& desired, const core::Observation& o
     plan.steps = nodes_;
     plan.steps.push_back(mig_recreate_step(false));
     plan.steps.insert(plan.steps.end(), nodes_.begin(), nodes_.end());
+    plan.creates_devices = true;
     return plan;
 }
 

@@ -42,6 +42,8 @@ Plan DevicesComponent::plan(const core::Desired& desired, const core::Observatio
     if (desired.driver_changes && (settings.serve || exists))
         return plan;
     plan.reasons = offer_reasons(settings, observed);
+    if (desired.creates_devices && !is_none && plan.reasons.empty())
+        plan.reasons.emplace_back("MIG instances are created");
     if (!is_none && !others.empty()) {
         base::Error error = other_server_error(others.front());
         if (remains(observed)) {

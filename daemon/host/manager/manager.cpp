@@ -41,6 +41,7 @@ void append(core::Plan& all, core::Plan one) {
         all.undecided = std::move(one.undecided);
     if (one.driver)
         all.driver = std::move(one.driver);
+    all.creates_devices = all.creates_devices || one.creates_devices;
 }
 
 core::Subject itself() {
@@ -216,7 +217,8 @@ void Manager::converge() {
         if (!wants_to_converge(*component, *observed))
             continue;
         // A component whose plan has problems needs a person. The other components converge without it.
-        auto one = component->plan({settings_, Json::object(), true, all.driver.has_value()}, *observed);
+        auto one = component->plan(
+            {settings_, Json::object(), true, all.driver.has_value(), false, all.creates_devices}, *observed);
         if (failed && one.driver)
             continue; // an operation just failed: only a person may change the driver now
         if (one.problems.empty())
@@ -296,8 +298,9 @@ Result<core::Plan> Manager::plan(const Json& request, std::string_view only) {
             all.problems.push_back({error.code, error.message, error.hint});
             continue;
         }
-        auto one = component->plan(
-            {settings_, request, is_one, all.driver.has_value(), is_one && request.empty()}, *observed);
+        auto one = component->plan({settings_, request, is_one, all.driver.has_value(),
+                                    is_one && request.empty(), all.creates_devices},
+                                   *observed);
         if (is_one)
             return one;
         append(all, std::move(one));

@@ -34,6 +34,8 @@ Plan CdiComponent::plan(const core::Desired& desired, const core::Observation& o
     plan.title =
         is_none ? "remove the CDI specifications" : "write the CDI specifications for driver " + driver;
     plan.reasons = cdi_reasons(settings, observed);
+    if (desired.creates_devices && !is_none && plan.reasons.empty())
+        plan.reasons.emplace_back("MIG instances are created");
     const std::vector<std::string> of_operands = validation_reasons(base::member(observed, "validations"));
     if (plan.reasons.empty() && of_operands.empty())
         return plan;

@@ -65,6 +65,7 @@ TEST_F(MigComponentTest, KeptInstancesNeedNothing) {
 TEST_F(MigComponentTest, BootCreatesKeptInstances) {
     ASSERT_TRUE(root_.remove(tried_path));
     EXPECT_EQ(kinds(plan()), (Texts{"driver.devices", "mig.recreate", "driver.devices"}));
+    EXPECT_TRUE(plan().creates_devices);
     EXPECT_EQ(kinds(plan(true)), (Texts{"driver.devices", "mig.recreate", "driver.devices"}));
     EXPECT_EQ(kinds(plan(false, true)), Texts{}) << "the driver's plan has the steps";
     ASSERT_TRUE(root_.remove("/sys/module/nvidia/version"));

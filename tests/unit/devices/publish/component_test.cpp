@@ -60,11 +60,12 @@ class DevicesTest : public testing::Test {
                         "\n");
         host_.write("/sys/bus/pci/devices/" + address + "/numa_node", "1\n");
     }
-    [[nodiscard]] core::Plan plan(bool driver_changes = false) const {
+    [[nodiscard]] core::Plan plan(bool driver_changes = false, bool creates_devices = false) const {
         DevicesComponent component(root_);
         const auto observed = component.observe(settings_);
         EXPECT_TRUE(observed);
-        return component.plan({settings_, Json::object(), false, driver_changes}, *observed);
+        return component.plan({settings_, Json::object(), false, driver_changes, false, creates_devices},
+                              *observed);
     }
     /// Runs apply or undo of a step in the transaction `staging`.
     base::Result<Json> run(const core::Step& step, bool undo = false, const std::string& staging = "one") {
@@ -142,6 +143,16 @@ TEST_F(DevicesTest, InvalidSettingsAreNamed) {
     EXPECT_NE(devices_settings(settings_).mistake, "");
     EXPECT_FALSE(settings_.set("Devices", "Serve", "dra", "test"));
     EXPECT_FALSE(settings_.set("Devices", "MigStrategy", "all", "test"));
+}
+
+TEST_F(DevicesTest, NewInstancesAreOfferedToo) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_failure();
+    EXPECT_TRUE(plan().steps.empty());
+    EXPECT_EQ(plan(false, true).steps.size(), 1U);
+    set("Serve", "off");
+    EXPECT_EQ(plan(false, true).reasons, plan().reasons);
 }
 
 TEST_F(DevicesTest, InvalidSettingsDoNotKeepTheOffer) {

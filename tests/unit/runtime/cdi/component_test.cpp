@@ -41,7 +41,7 @@ class CdiComponentTest : public testing::Test {
         CdiComponent component(root_, {{"nodes", "", {}}});
         const auto observed = component.observe(settings_);
         EXPECT_TRUE(observed);
-        return component.plan({settings_, request, false, loads_}, *observed);
+        return component.plan({settings_, request, false, loads_, false, creates_}, *observed);
     }
     /// Returns the kinds of the plan's steps.
     [[nodiscard]] Texts steps() const {
@@ -54,7 +54,8 @@ class CdiComponentTest : public testing::Test {
     tests::TempDir host_;
     base::Root root_ = host_.root();
     core::Settings settings_{{cdi_setting_keys()}};
-    bool loads_ = false; ///< the same plan changes the driver
+    bool loads_ = false;   ///< the same plan changes the driver
+    bool creates_ = false; ///< the same plan creates MIG instances
 };
 
 TEST_F(CdiComponentTest, WithoutDriverNothingIsPublished) {
@@ -72,6 +73,15 @@ TEST_F(CdiComponentTest, PublishedSpecificationsNeedNoSteps) {
     EXPECT_EQ(steps(), Texts());
     EXPECT_EQ(plan().title, "write the CDI specifications for driver 550.163.01");
     EXPECT_TRUE(plan({{"driver", {{"request", "swap"}}}}).steps.empty()) << "the component has no requests";
+}
+
+TEST_F(CdiComponentTest, NewInstancesAreDescribedToo) {
+    creates_ = true;
+    EXPECT_EQ(steps(), Texts());
+    load("550.163.01");
+    publish();
+    EXPECT_EQ(steps(), (Texts{"nodes", "cdi.publish"}));
+    EXPECT_EQ(plan().reasons, Texts{"MIG instances are created"});
 }
 
 TEST_F(CdiComponentTest, AnotherDriverIsTheOnlyReason) {
