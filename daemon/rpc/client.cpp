@@ -78,9 +78,11 @@ std::optional<Result<std::string>> UnaryCall::work() {
         state_->receive();
         state_->send();
     }
-    if (auto answer = state_->session->answer())
+    const bool is_late = base::monotonic_us() >= state_->deadline_us;
+    // The server knows the deadline, too: it may have reset the call before this is noticed here.
+    if (auto answer = state_->session->answer(); answer && (*answer || !is_late))
         return answer;
-    if (base::monotonic_us() >= state_->deadline_us)
+    if (is_late)
         return base::fail(Errc::Timeout, state_->method + ": no answer in time");
     return std::nullopt;
 }
