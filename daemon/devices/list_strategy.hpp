@@ -30,7 +30,8 @@ using ListStrategies = std::set<ListStrategy>;
 
 /// Returns the strategies that the words name; std::nullopt if there are none, or for an unknown word.
 [[nodiscard]] std::optional<ListStrategies> list_strategies(const std::vector<std::string>& words);
-/// Returns why it does not, as a part of a sentence: "has 'x', which is …"; empty if it does.
+/// Returns why list_strategies() refuses the words, as a part of a sentence: "has 'x', which is …"; empty if
+/// it does not.
 [[nodiscard]] std::string list_strategies_mistake(const std::vector<std::string>& words);
 /// Parses a list of names. Returns only cdi-cri for null: offers of earlier versions have no list. Fails with
 /// BadContent.

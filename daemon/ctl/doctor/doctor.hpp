@@ -101,7 +101,7 @@ struct DoctorFacts {
     base::Json cdi;                   ///< result of cdi validate
     bool cdi_enabled = true;          ///< value of Manage= in [CDI]
     base::Json runtimes;              ///< result of runtime verify, or an error's document
-    std::vector<std::string> runtimes_without_nvidia; ///< runtimes of pods that have none of NVIDIA's toolkit
+    std::vector<std::string> runtimes_without_nvidia; ///< runtimes of pods without NVIDIA's runtime
 
     std::optional<base::Error> trust_error; ///< if set, every bundle is rejected
     std::vector<CertificateFile> anchors;
