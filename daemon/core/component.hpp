@@ -25,8 +25,8 @@ struct Desired {
     bool driver_changes = false;
     /// True if a client has named this component, and no other, without a request.
     bool named = false;
-    /// True if an earlier component of the same plan creates devices of GPUs. What is published of the devices
-    /// is then stale, although it fits what was observed.
+    /// True if an earlier component of the same plan creates devices of GPUs. A published list of devices is
+    /// then stale, although it fits what was observed.
     bool creates_devices = false;
 };
 

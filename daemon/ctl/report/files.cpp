@@ -138,8 +138,8 @@ std::string report_config(const ReportInput& input) {
     return redact(std::move(text));
 }
 
-/// Returns what gpuhostd takes from the file that ConfigFile= names, and its problems. The file itself is left
-/// out, because the setting may name any file by mistake.
+/// Returns what gpuhostd takes from the file that ConfigFile= names, and its problems. The file itself is
+/// left out, because the setting may name any file by mistake.
 std::string report_config_file(const ReportInput& input) {
     const core::LoadedSettings loaded = core::load_settings(input.root, setting_keys());
     const devices::DevicesSettings settings = devices::devices_settings(loaded.settings);
