@@ -10,6 +10,8 @@ daemon_host_libhost_a_SOURCES += \
     %D%/runner.cpp \
     %D%/runner.hpp \
     %D%/runner_check.cpp \
+    %D%/runner_journal.cpp \
+    %D%/runner_launch.cpp \
     %D%/runner_resume.cpp \
     %D%/sweeper.cpp \
     %D%/sweeper.hpp

@@ -129,31 +129,42 @@ class Runner {
     [[nodiscard]] base::Result<void> start_check(const core::Step& step,
                                                  const std::function<void(const core::JobResult&)>& done);
 
+    // Defined in runner_journal.cpp:
+    [[nodiscard]] core::Record record(core::Record::Type type) const;
+    [[nodiscard]] base::Result<void> feed(const core::Record& record);
+    [[nodiscard]] base::Result<void> write(const core::Record& record);
+    [[nodiscard]] base::Result<void> write_journal();
+    void append(core::Record record, std::function<void()> then);
+    void continue_unwritten(core::Record made, const base::Error& why, const std::function<void()>& then);
+
+    // Defined in runner_launch.cpp:
+    void launch();
+    void follow_step();
+    void kill_if_cancelled();
+    [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_recover(const Launch& launch,
+                                                                         JobCallbacks callbacks);
+    void not_started(const core::Action& action, const base::Error& error);
+    void wait(const std::string& why, const Event::Callback& then);
+    void run_again(const core::Action& action);
+    [[nodiscard]] std::string job_in_flight() const;
+    [[nodiscard]] std::vector<std::size_t> steps_of(const core::Action& action) const;
+    [[nodiscard]] Need need_of(const core::Action& action) const;
+    [[nodiscard]] bool is_groupable(const core::Action& action) const;
+    [[nodiscard]] std::size_t last_of_group(core::Action action) const;
+    [[nodiscard]] Launch make_launch(const core::Action& action) const;
+    [[nodiscard]] base::Result<void> prepare_staging() const;
+    [[nodiscard]] bool interruptible(const core::Action& action) const;
+
     // Defined in runner.cpp:
     void advance();
     void run(const core::Action& action);
-    void launch();
-    void follow_step();
     [[nodiscard]] bool has_work(const core::Action& action) const;
     void pass_over(const core::Action& action);
     [[nodiscard]] bool may_pass(const base::Error& error) const;
     [[nodiscard]] bool needs_running_system(const core::Action& action) const;
     [[nodiscard]] bool changes_kernel(const core::Action& action) const;
-    void not_started(const core::Action& action, const base::Error& error);
-    void run_again(const core::Action& action);
-    void wait(const std::string& why, const Event::Callback& then);
-    [[nodiscard]] base::Result<std::unique_ptr<Worker>> start_or_recover(const Launch& launch,
-                                                                         JobCallbacks callbacks);
     void later(std::chrono::seconds pause, const Event::Callback& then);
-    [[nodiscard]] std::string job_in_flight() const;
-    [[nodiscard]] std::vector<std::size_t> steps_of(const core::Action& action) const;
-    [[nodiscard]] Launch make_launch(const core::Action& action) const;
-    [[nodiscard]] Need need_of(const core::Action& action) const;
-    [[nodiscard]] bool is_groupable(const core::Action& action) const;
-    [[nodiscard]] std::size_t last_of_group(core::Action action) const;
-    [[nodiscard]] base::Result<void> prepare_staging() const;
     void progress(const core::JobProgress& progress);
-    void kill_if_cancelled();
     void show_fraction(const core::Action& action, double fraction);
     void say_what(const core::Action& action);
     void step_ended(core::JobResult result);
@@ -162,13 +173,6 @@ class Runner {
     void phase_ended(const core::Action& action, core::JobResult result);
     void end(const core::Action& action);
     void finish();
-    [[nodiscard]] bool interruptible(const core::Action& action) const;
-    [[nodiscard]] core::Record record(core::Record::Type type) const;
-    [[nodiscard]] base::Result<void> feed(const core::Record& record);
-    [[nodiscard]] base::Result<void> write(const core::Record& record);
-    [[nodiscard]] base::Result<void> write_journal();
-    void continue_unwritten(core::Record made, const base::Error& why, const std::function<void()>& then);
-    void append(core::Record record, std::function<void()> then);
     void say(const std::string& text);
     void warn(const std::string& text) const; ///< logged with the current operation's id
 
