@@ -22,4 +22,5 @@ dist_cockpit_DATA = \
     %D%/view_images.js \
     %D%/view_operation.js \
     %D%/view_plan.js \
-    %D%/view_runtime.js
+    %D%/view_runtime.js \
+    %D%/view_steps.js

@@ -16,36 +16,12 @@ import {
 } from "./document.js";
 import { fact } from "./view_host.js";
 import { holderRows, holdersOf, problemRows } from "./view_plan.js";
+import { stepRows } from "./view_steps.js";
 
 export function styleOfState(state) {
     if (["committed", "checked"].includes(state)) return "good";
     if (["failed", "reboot-required"].includes(state)) return "bad";
     return ["running", "undoing"].includes(state) ? "bold" : "warn";
-}
-
-const STEP_STYLES = {
-    done: "good",
-    failed: "bad",
-    "undo-failed": "bad",
-    pending: "dim",
-    skipped: "dim",
-    "not needed": "dim",
-};
-
-// Returns {number, text, state, style} of each step. A plan's steps have no state. A skipped step has the number
-// "", because it is not counted. After the end, a step that has only an undo was not needed.
-export function stepRows(document) {
-    let count = 0;
-    return list(document, "steps").map((step) => {
-        const unused = text(step, "state") === "done" && step.undo_only === true && !isRunning(document);
-        const state = unused ? "not needed" : text(step, "state");
-        return {
-            number: state === "skipped" ? "" : (count += 1),
-            text: text(step, "summary"),
-            state,
-            style: state === "" ? "" : (STEP_STYLES[state] ?? "warn"),
-        };
-    });
 }
 
 function headline(state, changes) {

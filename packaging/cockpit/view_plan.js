@@ -2,7 +2,7 @@
 // Plans and preflights as facts and rows: pure functions, with the words of daemon/ctl/cli/view_plan.cpp.
 import { isObject, member, number, plural, strings, text } from "./document.js";
 import { fact } from "./view_host.js";
-import { stepRows } from "./view_operation.js";
+import { stepRows } from "./view_steps.js";
 
 // Returns {text, hint} of each problem. Consecutive problems with the same hint show it once, after the last.
 export function problemRows(problems) {
