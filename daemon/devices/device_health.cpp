@@ -20,7 +20,8 @@ constexpr std::array states{std::pair{HealthState::healthy, std::string_view("he
                             std::pair{HealthState::unhealthy, std::string_view("unhealthy")}};
 constexpr std::array recoveries{std::pair{Recovery::none, std::string_view("none")},
                                 std::pair{Recovery::reset, std::string_view("reset")},
-                                std::pair{Recovery::reboot, std::string_view("reboot")}};
+                                std::pair{Recovery::reboot, std::string_view("reboot")},
+                                std::pair{Recovery::replacement, std::string_view("replacement")}};
 
 template <class Table, class Value>
 std::string_view word_of(const Table& table, Value value) {
@@ -100,6 +101,8 @@ std::string advice(const DeviceHealth& health) {
                "', then: gpuhostctl gpu clear " + device + ".";
     case Recovery::reboot:
         return "Drain the host, then: systemctl reboot.";
+    case Recovery::replacement:
+        return "Replace the GPU.";
     }
     return "";
 }

@@ -23,19 +23,21 @@ enum class HealthState {
 
 /// The action that ends a fault.
 enum class Recovery {
-    none,   ///< no action of the host; a mark ends with 'gpuhostctl gpu clear'
-    reset,  ///< a reset of the GPU, or a new load of the driver
-    reboot, ///< a restart of the host
+    none,        ///< no action of the host; a mark ends with 'gpuhostctl gpu clear'
+    reset,       ///< a reset of the GPU, or a new load of the driver
+    reboot,      ///< a restart of the host
+    replacement, ///< another GPU in its place
 };
-[[nodiscard]] std::string_view name_of(Recovery recovery); ///< "none", "reset", "reboot"
+[[nodiscard]] std::string_view name_of(Recovery recovery); ///< "none", "reset", "reboot", "replacement"
 
 struct DeviceHealth {
     std::string uuid; ///< of a GPU or a MIG instance of the offer
     HealthState state = HealthState::healthy;
     Recovery recovery = Recovery::none;
-    std::string reason;        ///< a phrase for people: "Xid 79: GPU has fallen off the bus"
-    unsigned xid = 0;          ///< number of the driver's error; 0: none
-    std::int64_t since_us = 0; ///< CLOCK_REALTIME of the first error or of the mark, in microseconds
+    std::string reason; ///< a phrase for people: "Xid 79: GPU has fallen off the bus"
+    unsigned xid = 0;   ///< number of the driver's error; 0: none
+    /// CLOCK_REALTIME of the first error or of the mark, in microseconds; 0: unknown.
+    std::int64_t since_us = 0;
     /// The device to reset or clear, if it is another one: the GPU of a MIG device. "": this device.
     std::string clear{};
     friend bool operator==(const DeviceHealth&, const DeviceHealth&) = default;

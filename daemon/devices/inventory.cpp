@@ -119,7 +119,9 @@ Json to_json(const Gpu& gpu) {
             {"mig_capable", gpu.mig_capable},
             {"vgpu", gpu.vgpu},
             {"fabric", gpu.fabric},
-            {"nvlinks", to_json(gpu.nvlinks)}};
+            {"nvlinks", to_json(gpu.nvlinks)},
+            {"memory_pending", gpu.memory_pending},
+            {"memory_failed", gpu.memory_failed}};
 }
 
 Result<Instance> instance_from_json(const Json& value) {
@@ -177,6 +179,8 @@ Result<Gpu> gpu_from_json(const Json& value) {
     gpu.mig_capable = base::bool_or(value, "mig_capable", false);
     gpu.vgpu = base::bool_or(value, "vgpu", false);
     gpu.fabric = base::string_or(value, "fabric", "");
+    gpu.memory_pending = base::bool_or(value, "memory_pending", false);
+    gpu.memory_failed = base::bool_or(value, "memory_failed", false);
     GPUHOST_TRY(nvlinks, nvlinks_from_json(base::list_of(value, "nvlinks")));
     gpu.nvlinks = std::move(nvlinks);
     for (const Json& element : base::list_of(value, "instances")) {

@@ -93,11 +93,29 @@ class Question {
             gpu.compute_capability = std::to_string(major) + "." + std::to_string(minor);
         int mode = 0;
         gpu.vgpu = library_.virtualization(device, &mode) == nvml::success && mode == nvml::virtual_gpu;
+        add_memory_state(device, gpu);
         nvml::FabricInfo info{};
         if (library_.fabric(device, &info) != nvml::success)
             return;
         gpu.fabric = fabric_of(info);
         gpu.joins_fabric = info.state == nvml::fabric_not_started || info.state == nvml::fabric_in_progress;
+    }
+
+    /// GPUs before Ampere retire pages of faulty memory, and later ones remap rows.
+    void add_memory_state(nvml::Device device, NvmlGpu& gpu) const {
+        unsigned correctable = 0;
+        unsigned uncorrectable = 0;
+        unsigned pending = 0;
+        unsigned failed = 0;
+        if (library_.remapped_rows(device, &correctable, &uncorrectable, &pending, &failed) ==
+            nvml::success) {
+            gpu.memory_pending = pending != 0;
+            gpu.memory_failed = failed != 0;
+            return;
+        }
+        int retiring = 0;
+        gpu.memory_pending =
+            library_.retired_pages_pending(device, &retiring) == nvml::success && retiring == 1;
     }
 
     /// Returns the cluster's UUID and the clique of a GPU behind NVLink switches; empty for other GPUs.

@@ -280,6 +280,22 @@ def served(host):
     shutil.rmtree(host.path("/run/gpuhost-devices"))
 
 
+def check_memory(t, host):
+    """NVML counts minor numbers down."""
+    a, b = (f"GPU-00000000-0000-0000-0000-{1 - minor:012}" for minor in range(2))
+    for number, (line, state) in enumerate({"memory 1 failed": "unhealthy", "memory 1 pending": "noted", "memory 1 retiring": "noted"}.items(), 1):
+        write(host.path("/stub-nvml"), f"devices 2\n{line}\n")
+        configure(host, f"[Devices]\nServe=plugin\nFatalXids={number}\n")
+        host.ctl("apply", "--only", "devices", check=0)
+        with served(host) as kubelet:
+            t.equal(kubelet.devices, {a: "Unhealthy" if state == "unhealthy" else "Healthy", b: "Healthy"}, f"the kubelet learns of '{line}'")
+            health = host.json("gpu", "list", "--root", host.root)["gpus"][0]["health"]
+            t.equal((health["state"], health["recovery"], health["since_us"]), (state, "replacement" if state == "unhealthy" else "none", 0), f"gpu list has '{line}'")
+            text = host.ctl("gpu", "show", a, "--root", host.root).stdout
+            t.ok("faulty memory" in text and "Since" not in text and ("a replacement" in text) == (state == "unhealthy"), f"gpu show has '{line}'", text)
+    write(host.path("/stub-nvml"), "devices 2\n")
+
+
 def check_nvlink(t, host):
     """Four GPUs, bridged in pairs. NVML counts minor numbers down. A link to a switch connects no two GPUs."""
     gpus = host.path("/proc/driver/nvidia/gpus")
@@ -344,4 +360,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_strategies, check_mark, check_swap, check_clear, check_fabric, check_nvlink, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_strategies, check_mark, check_swap, check_clear, check_fabric, check_memory, check_nvlink, check_mig, check_off, make=prepare_with_nvml)

@@ -20,6 +20,9 @@
 //   attributes DEVICE GPU-INSTANCE MEMORY MULTIPROCESSORS GPU-SLICES COMPUTE-SLICES COPY DECODERS ENCODERS JPEG OFA
 //                                      of the MIG device of an earlier line "instance"
 //   vgpu DEVICE                        the device is a vGPU
+//   memory DEVICE pending|failed|retiring
+//                                      faulty memory waits for a reset, could not be replaced, or waits on a device
+//                                      that retires pages
 //   error NUMBER                       the error of nvmlInit
 //   hang, die, print TEXT              the behaviour of nvmlInit
 //   fail FUNCTION[@VERSION] NUMBER     the error of a function that changes MIG: mode, activate, gpu-instance,
@@ -46,7 +49,8 @@ static int given_devices = -1;
 static int is_lost[most_devices];
 static int is_gone[most_devices];
 static int is_vgpu[most_devices];
-static int cliques[most_devices]; /* plus 1; 0: in no fabric */
+static char memory_states[most_devices]; /* the first letter of a line "memory" */
+static int cliques[most_devices];        /* plus 1; 0: in no fabric */
 static unsigned fabric_states[most_devices];
 enum { most_links = 18 };
 static unsigned link_peers[most_devices][most_links]; /* plus 1; 0: the link is not active */
@@ -90,6 +94,7 @@ static int read_line(const char* line) {
     unsigned peer = 0;
     unsigned count = 0;
     unsigned state = 3;
+    char letter = 0;
     char word[32] = "";
     int length = 0;
     sscanf(line, "%31s %n", word, &length);
@@ -101,6 +106,8 @@ static int read_line(const char* line) {
         is_gone[number] = 1;
     else if (sscanf(line, "vgpu %u", &number) == 1 && number < most_devices)
         is_vgpu[number] = 1;
+    else if (sscanf(line, "memory %u %c", &number, &letter) == 2 && number < most_devices)
+        memory_states[number] = letter;
     else if (sscanf(line, "fabric %u %u %u", &number, &clique, &state) >= 2 && number < most_devices) {
         cliques[number] = (int)clique + 1;
         fabric_states[number] = state;
@@ -126,6 +133,7 @@ static int read_file(void) {
     memset(is_lost, 0, sizeof is_lost);
     memset(is_gone, 0, sizeof is_gone);
     memset(is_vgpu, 0, sizeof is_vgpu);
+    memset(memory_states, 0, sizeof memory_states);
     memset(cliques, 0, sizeof cliques);
     memset(link_peers, 0, sizeof link_peers);
     memset(models, 0, sizeof models);
@@ -265,6 +273,23 @@ int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
 int nvmlDeviceGetVirtualizationMode(void* device, int* mode) {
     *mode = index_of(device) < most_devices && is_vgpu[index_of(device)] ? 2 : 0;
     return state_of(device);
+}
+
+static char memory_state(const void* device) {
+    return index_of(device) < most_devices ? memory_states[index_of(device)] : 0;
+}
+
+int nvmlDeviceGetRemappedRows(void* device, unsigned* correctable, unsigned* uncorrectable, unsigned* pending,
+                              unsigned* failed) {
+    *correctable = *uncorrectable = 0;
+    *pending = memory_state(device) == 'p';
+    *failed = memory_state(device) == 'f';
+    return memory_state(device) == 'r' ? not_supported : state_of(device);
+}
+
+int nvmlDeviceGetRetiredPagesPendingStatus(void* device, int* pending) {
+    *pending = 1;
+    return memory_state(device) == 'r' ? state_of(device) : not_supported;
 }
 
 /* Declared as in NVML's own header. */

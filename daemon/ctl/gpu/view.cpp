@@ -88,7 +88,7 @@ void add_device_facts(Facts& facts, const Screen& screen, const Json& device) {
     if (text_of(why, "reason").empty())
         return;
     facts.add("Reason", text_of(why, "reason"));
-    if (text_of(why, "state") != "unknown")
+    if (number_of(why, "since_us") > 0)
         facts.add("Since", human_time(number_of(why, "since_us")));
     if (text_of(why, "state") == "unhealthy")
         facts.add("Ends by",

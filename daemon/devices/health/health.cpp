@@ -82,6 +82,20 @@ void add_action(DeviceHealth& health, const RequiredAction& action, bool is_fata
     health.recovery = is_fatal ? Recovery::reboot : action_recovery(action.action);
 }
 
+/// Adds what NVML says of the GPU's memory. Messages of an earlier boot are gone, and the state stays.
+void add_memory(DeviceHealth& health, const Gpu& gpu, const HealthRules& rules) {
+    if (gpu.memory_failed && !contains(rules.ignore_xids, xid_memory_failed)) {
+        health.state = HealthState::unhealthy;
+        health.recovery = Recovery::replacement;
+        health.reason = "NVML: faulty memory could not be replaced by spare rows" +
+                        (health.reason.empty() ? "" : "; " + health.reason);
+    } else if (gpu.memory_pending && health.state == HealthState::healthy &&
+               !contains(rules.ignore_xids, xid_memory_pending)) {
+        health.state = HealthState::noted;
+        health.reason = "NVML: faulty memory waits for a reset of the GPU to be replaced";
+    }
+}
+
 void add_mark(DeviceHealth& health, const Mark& mark) {
     const std::string reason = "marked by an administrator: " + mark.reason;
     const bool alone = health.state != HealthState::unhealthy;
@@ -104,6 +118,7 @@ DeviceHealth evaluate(const Place& place, const FaultLog& log, const HealthRules
         }
     if (const RequiredAction* action = action_for(place, log, rules))
         add_action(worst, *action, contains(rules.fatal_xids, worst.xid));
+    add_memory(worst, place.gpu, rules);
     const auto mark = std::find_if(rules.marks.begin(), rules.marks.end(),
                                    [&](const Mark& one) { return place.is(one.uuid); });
     if (mark != rules.marks.end())

@@ -28,6 +28,8 @@ struct KernelEvent {
 };
 
 inline constexpr std::size_t longest_reason = 200;
+inline constexpr unsigned xid_memory_pending = 63; ///< a page is retired or a row remapped, after a reset
+inline constexpr unsigned xid_memory_failed = 64;
 inline constexpr unsigned xid_fallen_off_the_bus = 79;
 inline constexpr unsigned xid_recovery_action = 154;
 

@@ -53,6 +53,8 @@ void add_reported(const NvmlGpu& reported, Gpu& gpu) {
     gpu.mig_capable = reported.mig_capable;
     gpu.vgpu = reported.vgpu;
     gpu.fabric = reported.fabric;
+    gpu.memory_pending = reported.memory_pending;
+    gpu.memory_failed = reported.memory_failed;
     for (const runtime::NvmlInstance& one : reported.instances)
         gpu.instances.push_back({one.uuid, one.profile, one.index, one.gpu_instance, one.compute_instance,
                                  attributes_of(one.attributes)});

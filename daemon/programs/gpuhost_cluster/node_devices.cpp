@@ -33,6 +33,8 @@ std::string describe(const DeviceHealth& device) {
         text += " (needs a reset of the GPU)";
     else if (device.recovery == Recovery::reboot)
         text += " (needs a reboot)";
+    else if (device.recovery == Recovery::replacement)
+        text += " (must be replaced)";
     return text;
 }
 
@@ -41,6 +43,8 @@ std::string reason_of(const std::vector<DeviceHealth>& unhealthy) {
         return std::any_of(unhealthy.begin(), unhealthy.end(),
                            [&](const DeviceHealth& one) { return one.recovery == recovery; });
     };
+    if (needs(Recovery::replacement))
+        return "ReplacementRequired";
     if (needs(Recovery::reboot))
         return "RebootRequired";
     return needs(Recovery::reset) ? "ResetRequired" : "Unhealthy";

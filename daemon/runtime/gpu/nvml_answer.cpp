@@ -114,6 +114,8 @@ Result<void> read_facts(const Json& value, NvmlGpu& gpu) {
     gpu.mig_capable = base::bool_or(value, "mig_capable", false);
     gpu.vgpu = base::bool_or(value, "vgpu", false);
     gpu.joins_fabric = base::bool_or(value, "joins_fabric", false);
+    gpu.memory_pending = base::bool_or(value, "memory_pending", false);
+    gpu.memory_failed = base::bool_or(value, "memory_failed", false);
     const std::int64_t cuda = base::int_or(value, "cuda_version", 0);
     if (cuda < 0 || cuda > largest_cuda)
         return base::fail(Errc::BadContent, "NVML's answer has an invalid cuda_version");
@@ -262,7 +264,9 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                         {"vgpu", gpu.vgpu},
                         {"fabric", gpu.fabric},
                         {"joins_fabric", gpu.joins_fabric},
-                        {"nvlinks", std::move(nvlinks)}});
+                        {"nvlinks", std::move(nvlinks)},
+                        {"memory_pending", gpu.memory_pending},
+                        {"memory_failed", gpu.memory_failed}});
     }
     return {{"gpus", std::move(list)}};
 }

@@ -63,6 +63,8 @@ struct NvmlGpu {
     std::string fabric{};           ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
     bool joins_fabric = false;      ///< the GPU is not registered yet in its network
     std::vector<NvmlLinks> nvlinks{};
+    bool memory_pending = false; ///< faulty memory waits for a reset of the GPU to be replaced
+    bool memory_failed = false;  ///< faulty memory could not be replaced
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 

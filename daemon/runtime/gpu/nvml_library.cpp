@@ -64,6 +64,8 @@ Result<NvmlLibrary> NvmlLibrary::start(const std::string& path) {
     find(library, "nvmlDeviceGetAttributes_v2", loaded.attributes);
     find(library, "nvmlDeviceGetGpuFabricInfo", loaded.fabric);
     find(library, "nvmlDeviceGetVirtualizationMode", loaded.virtualization);
+    find(library, "nvmlDeviceGetRemappedRows", loaded.remapped_rows);
+    find(library, "nvmlDeviceGetRetiredPagesPendingStatus", loaded.retired_pages_pending);
     find(library, "nvmlDeviceGetNvLinkState", loaded.nvlink_state);
     find(library, "nvmlDeviceGetNvLinkRemotePciInfo_v2", loaded.nvlink_peer);
     find(library, "nvmlDeviceGetMigMode", loaded.mig_mode);

@@ -152,6 +152,12 @@ class NvmlLibrary {
     int (*attributes)(nvml::Device, nvml::Attributes*) = nullptr; ///< of a MIG device
     int (*fabric)(nvml::Device, nvml::FabricInfo*) = nullptr;
     int (*virtualization)(nvml::Device, int* mode) = nullptr;
+    /// Gets the rows of memory that the GPU has replaced: their numbers after correctable and uncorrectable
+    /// errors, whether a row waits for a reset, and whether one could not be replaced. Not supported before
+    /// Ampere, and for a GPU with MIG instances.
+    int (*remapped_rows)(nvml::Device, unsigned*, unsigned*, unsigned* pending, unsigned* failed) = nullptr;
+    /// Gets whether a page of memory waits for a reset to be retired: 1, or 0. Not supported since Ampere.
+    int (*retired_pages_pending)(nvml::Device, int*) = nullptr;
     /// Gets whether the NVLink with this number is active: 1, or 0.
     int (*nvlink_state)(nvml::Device, unsigned, int*) = nullptr;
     /// Gets the device at the other end of an NVLink: a GPU, or a switch.

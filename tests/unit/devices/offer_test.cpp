@@ -21,6 +21,8 @@ Offer example() {
     split.compute_capability = "9.0";
     split.split = true;
     split.nvlinks = {{"GPU-2", 2}, {"GPU-3", 16}};
+    split.memory_pending = true;
+    split.memory_failed = true;
     split.instances = {{"MIG-1", "1g.10gb", 0, 7, 0}, {"MIG-2", "", 3, 8, 0}};
     Gpu unknown;
     unknown.uuid = "GPU-2";

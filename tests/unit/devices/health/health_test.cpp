@@ -114,6 +114,38 @@ TEST_F(HealthTest, RestartOfTheHostOutweighsAReset) {
     EXPECT_NE(advice(health()).find("systemctl reboot"), std::string::npos);
 }
 
+TEST_F(HealthTest, FailedMemoryLastsUntilTheReplacement) {
+    offer.gpus[0].memory_failed = true;
+    const DeviceHealth failed = health();
+    EXPECT_EQ(failed.state, HealthState::unhealthy);
+    EXPECT_EQ(failed.recovery, Recovery::replacement);
+    EXPECT_EQ(advice(failed), "Replace the GPU.");
+    see_xid(64);
+    EXPECT_EQ(health().reason, failed.reason + "; Xid 64: text 64");
+    clear("GPU-1");
+    load();
+    EXPECT_EQ(health(), failed);
+    offer.health.ignore_xids = {64};
+    EXPECT_EQ(state(), HealthState::healthy);
+}
+
+TEST_F(HealthTest, FailedMemoryAffectsAllMigDevices) {
+    offer.gpus[1].memory_failed = true;
+    for (const char* uuid : {"GPU-2", "MIG-5", "MIG-6"})
+        EXPECT_EQ(state(uuid), HealthState::unhealthy) << uuid;
+}
+
+TEST_F(HealthTest, MemoryThatWaitsForAResetIsNoted) {
+    offer.gpus[0].memory_pending = true;
+    EXPECT_EQ(state(), HealthState::noted);
+    EXPECT_EQ(health().recovery, Recovery::none);
+    see_xid(48);
+    EXPECT_EQ(health().reason, "Xid 48: text 48");
+    clear("GPU-1");
+    offer.health.ignore_xids = {63};
+    EXPECT_EQ(state(), HealthState::healthy);
+}
+
 TEST_F(HealthTest, GpuInstanceLimitsTheFault) {
     see_xid(109, "PCI:0000:02:00 GPU-I:05 GPU-CI:00");
     EXPECT_EQ(state("MIG-5"), HealthState::unhealthy);

@@ -62,6 +62,7 @@ TEST(NodeDevices, UnhealthyDeviceIsNamed) {
     EXPECT_EQ(made->tainted, true);
     EXPECT_EQ(node_devices(unhealthy(Recovery::reset), true)->health->reason, "ResetRequired");
     EXPECT_EQ(node_devices(unhealthy(Recovery::none), true)->health->reason, "Unhealthy");
+    EXPECT_EQ(node_devices(unhealthy(Recovery::replacement), true)->health->reason, "ReplacementRequired");
 }
 
 TEST(NodeDevices, FaultOfSplitGpuCountsItsInstances) {
