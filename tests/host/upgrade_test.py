@@ -131,7 +131,7 @@ def check_mixed(t, host, maker):
     run = host.ctl("upgrade", mixed)
     t.ok(run.returncode == REFUSED and f"the files have driver {OLD}, not {NEW}" in run.stderr and state(host)[0] == [NEW]
          and "Done: the import of the packages.\nLeft: the import of the modules, " in run.stderr
-         and run.stderr.endswith(f"\nContinue: gpuhostctl upgrade {NEW} {mixed}\n"), "modules of another version leave the packages imported", *said(run))
+         and run.stderr.endswith(f"\nAfter the cause is removed: gpuhostctl upgrade {NEW} {mixed}\n"), "modules of another version leave the packages imported", *said(run))
     shutil.rmtree(mixed)
     run = host.ctl("driver", "remove", NEW)
     t.ok(run.returncode == 0 and state(host)[0] == [], "the packages can be removed", *said(run))
@@ -206,7 +206,7 @@ def check_bundle(t, host, maker):
     with subprocess.Popen(["cat", bundle], stdout=subprocess.PIPE) as cat:
         run = host.ctl("upgrade", OLD, "-", stdin=cat.stdout, stderr=subprocess.STDOUT)
     t.ok(run.returncode == REFUSED and host.loaded().get("nvidia") == NEW and f"driver {OLD} is in the store, but the input has only {NEW}" in run.stdout
-         and "Done: the import of the bundle." in run.stdout and run.stdout.endswith(f"Continue: gpuhostctl upgrade {OLD}\n"),
+         and "Done: the import of the bundle." in run.stdout and run.stdout.endswith(f"After the cause is removed: gpuhostctl upgrade {OLD}\n"),
          "a version that the pipe lacked stops after the import", run.stdout)
     t.ok(0 <= run.stdout.find("import bundle one, generation 2: done") < run.stdout.find("Done: "), "both streams of a pipe keep their order", run.stdout)
     maker.create(generation=2)
@@ -214,7 +214,7 @@ def check_bundle(t, host, maker):
     with subprocess.Popen(["cat", bundle], stdout=subprocess.PIPE) as cat:
         run = host.ctl("upgrade", "-", stdin=cat.stdout)
     t.ok(run.returncode == BAD_ARGUMENT and "several driver versions" in run.stderr and f"gpuhostctl upgrade {OLD}.\n" in run.stderr
-         and run.stderr.endswith(f"\nContinue: gpuhostctl upgrade {OLD}\n"), "several versions from a pipe stop after the import", *said(run))
+         and run.stderr.endswith(f"\nAfter the cause is removed: gpuhostctl upgrade {OLD}\n"), "several versions from a pipe stop after the import", *said(run))
     configure(host, "")
     maker.create(one(OLD), generation=1)
     run = host.ctl("bundle", "remove", "one")
@@ -257,9 +257,9 @@ def check_failures(t, maker):
             host.ctl("upgrade", maker.path(OLD), check=0)
             run = fail_once(host, where, maker.path(NEW))
             command = "gpuhostctl upgrade " + (NEW if done != "nothing" else maker.path(NEW))
-            when = "After the cause is removed" if status == ROLLED_BACK or done == "nothing" else "Continue"
+            next_step = ", run the same command again." if done == "nothing" else f": {command}"
             t.ok(run.returncode == status and host.loaded().get("nvidia") == OLD and f"Done: {done}.\n" in run.stderr
-                 and "the rest of the configuration.\n" in run.stderr and run.stderr.endswith(f"\n{when}: {command}\n"),
+                 and "the rest of the configuration.\n" in run.stderr and run.stderr.endswith(f"\nAfter the cause is removed{next_step}\n"),
                  f"an error at {where.split()[1]} stops the upgrade", *said(run))
             run = host.ctl(*command.split()[1:])
             t.ok(run.returncode == 0 and state(host) == ([NEW, OLD], [], NEW, {KERNEL: NEW}),
@@ -282,7 +282,7 @@ def check_build(t, maker):
             write(host.path(f"/lib/modules/{KERNEL}/build/{name}"), "\n")
         write(host.path(f"/lib/modules/{KERNEL}/build/include/generated/utsrelease.h"), f'#define UTS_RELEASE "{KERNEL}"\n')
         run = fail_once(host, "apply build.compile before", BUILT)
-        t.ok(run.returncode == FAILED and host.loaded().get("nvidia") == OLD and run.stderr.endswith(f"After the cause is removed: gpuhostctl upgrade {BUILT}\n"),
+        t.ok(run.returncode == FAILED and host.loaded().get("nvidia") == OLD and run.stderr.endswith("After the cause is removed, run the same command again.\n"),
              "a failed build stops the upgrade", *said(run))
         run = host.ctl("upgrade", BUILT, "--dry-run")
         t.ok(run.returncode == 0 and f"the swap to driver {BUILT}: depends on the build\n" in run.stdout, "a dry run checks the build", *said(run))
@@ -352,7 +352,7 @@ def check_peer(t, maker):
 
         run = upgrade("--peer=other")
         t.ok(run[0] == NOT_FOUND and "Left: the transfer of bundle other from peers" in run[2]
-             and f"After the cause is removed: gpuhostctl upgrade --peer=other --socket={path}\n" in run[2], "a bundle that no peer has stops the upgrade", *run)
+             and "After the cause is removed, run the same command again.\n" in run[2], "a bundle that no peer has stops the upgrade", *run)
         run = upgrade("--peer=other", "--json")
         document = json.loads(run[1])
         t.ok(run[0] == NOT_FOUND and document["error"]["message"] in run[2] and document["done"] == [], "--json has the error of a transfer", *run)

@@ -40,9 +40,7 @@ int UpgradeOutcome::status_of(const base::Result<int>& result) {
 int UpgradeOutcome::stop(const base::Result<int>& status, const std::vector<std::string>& left,
                          const std::string& command) {
     const int exit_status = status_of(status);
-    const bool rolled_back = exit_status == base::info(base::Errc::RolledBack).exit_code;
-    session_.warn(
-        render_rest_of_upgrade(base::strings_or_empty(document_, "done"), left, command, rolled_back));
+    session_.warn(render_rest_of_upgrade(base::strings_or_empty(document_, "done"), left, command));
     document_["left"] = left;
     document_["continue"] = command;
     if (session_.wants_json())
@@ -82,11 +80,10 @@ int UpgradeOutcome::finish_dry_run(const base::Result<int>& result) {
 }
 
 std::string render_rest_of_upgrade(const std::vector<std::string>& done, const std::vector<std::string>& left,
-                                   const std::string& command, bool rolled_back) {
+                                   const std::string& command) {
     return "Done: " + (done.empty() ? "nothing" : printable(base::join(done, ", "))) + ".\n" +
-           "Left: " + printable(base::join(left, ", ")) + ".\n" +
-           (rolled_back || done.empty() ? "After the cause is removed: " : "Continue: ") +
-           printable(command) + "\n";
+           "Left: " + printable(base::join(left, ", ")) + ".\n" + "After the cause is removed" +
+           (done.empty() ? ", run the same command again." : ": " + printable(command)) + "\n";
 }
 
 } // namespace gpuhost::ctl

@@ -48,10 +48,9 @@ class UpgradeOutcome {
                          {"done", base::Json::array()}};
 };
 
-/// Renders "Done: …", "Left: …" and "Continue: …". If nothing is done, or after a rollback, the same command
-/// would fail again, so the last line says when to run it.
+/// Renders "Done: …", "Left: …" and what continues once the cause is removed.
 [[nodiscard]] std::string render_rest_of_upgrade(const std::vector<std::string>& done,
                                                  const std::vector<std::string>& left,
-                                                 const std::string& command, bool rolled_back);
+                                                 const std::string& command);
 
 } // namespace gpuhost::ctl
