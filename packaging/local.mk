@@ -17,7 +17,10 @@ EXTRA_DIST += \
     %D%/debian/gpuhostd.prerm \
     %D%/debian/rules \
     %D%/debian/source/format \
+    %D%/release/common.py \
+    %D%/release/debs.py \
     %D%/release/install \
+    %D%/release/install-debs \
     %D%/release/make-release \
     %D%/release/sbom.py \
     %D%/rpm/gpuhostd.spec.in \
