@@ -21,7 +21,9 @@ EXTRA_DIST += \
     %D%/release/debs.py \
     %D%/release/install \
     %D%/release/install-debs \
+    %D%/release/install-rpms \
     %D%/release/make-release \
+    %D%/release/rpms.py \
     %D%/release/sbom.py \
     %D%/rpm/gpuhostd.spec.in \
     %D%/selinux/gpuhost.fc \

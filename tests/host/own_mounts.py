@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 INSIDE = "GPUHOST_TEST_MOUNTS_INSIDE"
-MS_BIND, MNT_DETACH = 4096, 2
+MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_RELATIME, MNT_DETACH = 1, 32, 4096, 16384, 1 << 21, 2
 FILLER = "filler"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -40,6 +40,15 @@ def mount(source, target, kind, options="", flags=0):
 
 def bind(source, target):
     mount(source, target, "none", flags=MS_BIND)
+
+
+def bind_read_only(source, target):
+    """Binds a tree. What is mounted below it stays writable. A user's namespace may not clear flags that the mount has."""
+    mount(source, target, "none", flags=MS_BIND | MS_REC)
+    had = os.statvfs(target).f_flag
+    kept = had & (os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC | os.ST_NOATIME | os.ST_NODIRATIME)
+    mount("none", target, "none", flags=MS_REMOUNT | MS_BIND | MS_RDONLY | kept | (MS_RELATIME if had & os.ST_RELATIME else 0))
+    assert os.statvfs(target).f_flag & os.ST_RDONLY
 
 
 def unmount(target):
