@@ -29,7 +29,7 @@ EXTRA_DIST += \
     %D%/selinux/gpuhost.fc \
     %D%/selinux/gpuhost.te
 
-# rpmbuild -ta requires the spec in the tarball.
+# The tarball has it for dnf builddep, which runs before configure.
 EXTRA_DIST += %D%/rpm/gpuhostd.spec
 CLEANFILES += %D%/rpm/gpuhostd.spec
 
@@ -98,16 +98,25 @@ dist_bashcompletion_DATA = %D%/completion/gpuhostctl
 zshcompletiondir = $(ZSH_COMPLETION_DIR)
 dist_zshcompletion_DATA = %D%/completion/_gpuhostctl
 
-# deb builds the packages of this tree in deb/. release also makes a directory in release/ that installs them
-# on a host without a network; RELEASE_KEY=NAME signs it with that key of gpg. Times in the packages are
-# $SOURCE_DATE_EPOCH, else the last commit's, else the changelog's, so that two builds are equal.
-source_date = $${SOURCE_DATE_EPOCH:-$$(git -C $(srcdir) log -1 --format=%ct 2>/dev/null || dpkg-parsechangelog -l $(srcdir)/%D%/debian/changelog -S Timestamp)}
-.PHONY: deb format release tidy
+# deb builds the packages of this tree in deb/, rpm in rpm/. release builds those of the system that it runs on, and
+# makes a directory in release/ that installs them on a host without a network; RELEASE_KEY=NAME signs it with that
+# key of gpg. RPMBUILD_OPTIONS=--nocheck skips the tests of rpm. Times in the packages are $SOURCE_DATE_EPOCH, else
+# the last commit's, else the changelog's, so that two builds are equal.
+source_date = $${SOURCE_DATE_EPOCH:-$$(git -C $(srcdir) log -1 --format=%ct 2>/dev/null || date -d "$$(sed -n '/^ -- .*>  /{s///p;q}' $(srcdir)/%D%/debian/changelog)" +%s)}
+packages_kind = $(if $(wildcard /etc/debian_version),deb,rpm)
+.PHONY: deb format release rpm tidy
 deb: dist
 	rm -f deb/*.deb
 	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/build-deb $(distdir).tar.xz deb
-release: deb $(helm_archive)
-	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/release/make-release --debs deb --chart $(helm_archive) --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
+rpm: dist %D%/rpm/gpuhostd.spec
+	rm -rf rpm
+	SOURCE_DATE_EPOCH=$(source_date) rpmbuild -bb --define '_topdir $(abs_builddir)/rpm/work' --define '_sourcedir $(abs_builddir)' \
+	    --define '_rpmdir $(abs_builddir)/rpm' --define '_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
+	    --define '_buildhost localhost' --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
+	    $(RPMBUILD_OPTIONS) %D%/rpm/gpuhostd.spec
+	rm -rf rpm/work
+release: $(packages_kind) $(helm_archive)
+	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/release/make-release --$(packages_kind)s $(packages_kind) --chart $(helm_archive) --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
 
 # For developers: format corrects the format; tidy runs clang-tidy on all sources, or on $TIDY_FILES.
 format:
