@@ -58,6 +58,7 @@ nobase_dist_docs_DATA = \
     %D%/how-to/docker-and-podman.md \
     %D%/how-to/examples.md \
     %D%/how-to/get-support.md \
+    %D%/how-to/install-offline.md \
     %D%/how-to/image-cache.md \
     %D%/how-to/join-a-cluster.md \
     %D%/how-to/k3s-and-rke2.md \
