@@ -11,8 +11,9 @@ from fake_host import write
 from programs import run
 
 ARCHITECTURE = platform.machine()
-OURS = os.path.join(tap.TOP_SRCDIR, "packaging", "rpm", "gpuhostd.spec.in")
-RELEASE = os.path.join(tap.TOP_SRCDIR, "packaging", "release")
+PACKAGING = os.path.realpath(os.path.join(tap.TOP_SRCDIR, "packaging"))
+RELEASE = PACKAGING + "/release"
+SLOW = 300  # seconds; other tests may run beside this one
 SHARED = ("/usr", RELEASE)  # read-only in the root; packages must install elsewhere
 MERGED = ("/bin", "/sbin", "/lib", "/lib64")
 CONFIGURATION = {
@@ -63,7 +64,7 @@ def rpmbuild(directory, name, spec, *options):
     write(f"{top}/{name}.spec", spec)
     macros = next(line.split(": ", 1)[1] for line in run(["rpm", "--showrc"]).stdout.splitlines() if line.startswith("Macro path: "))
     run(["rpmbuild", "--macros", f"{macros}:{top}/macros", "--nodeps", "--define", "_topdir " + top, "--define", f"_rpmdir {directory}",
-         "--define", "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm", *options, f"{top}/{name}.spec"], check=True)
+         "--define", "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm", *options, f"{top}/{name}.spec"], check=True, timeout=SLOW)
     shutil.rmtree(top)
 
 
@@ -76,7 +77,7 @@ def write_packages(directory, packages, name="some"):
 
 def write_ours(directory, version="0.1.0", needs="libcurl.so.4()(64bit)"):
     """Writes gpuhostd's packages, and those that a build leaves beside them."""
-    with open(OURS, encoding="utf-8") as file:
+    with open(PACKAGING + "/rpm/gpuhostd.spec.in", encoding="utf-8") as file:
         spec = file.read().split("\n%prep\n")[0].replace("@VERSION@", version)
     for tag in ("Requires:       dbus\n", "Conflicts:      gpuhostd\n"):
         assert tag in spec
@@ -120,7 +121,7 @@ class Root:
     def run(self, *words, before=(), **variables):
         """Runs a program in the root."""
         given = {"PATH": "/usr/sbin:/usr/bin", "HOME": "/root", "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"} | variables
-        return run([*before, "chroot", self.directory, *words], env=given, timeout=300)
+        return run([*before, "chroot", self.directory, *words], env=given, timeout=SLOW)
 
     def add(self, *files):
         """Installs packages without their dependencies, as found on a host."""

@@ -9,7 +9,7 @@ import tempfile
 
 import own_mounts
 import tap
-from el_files import ARCHITECTURE, RELEASE, Root, write_ours, write_packages
+from el_files import ARCHITECTURE, RELEASE, SLOW, Root, write_ours, write_packages
 from fake_host import write
 from package_files import KeyRing, missing_tools
 from programs import run
@@ -54,7 +54,7 @@ class Releaser:
         key = self.keys.gpg("--armor", "--export", "site")
         write(self.root.path("/etc/pki/rpm-gpg/site"), key)
         run(["rpmsign", "--define", "_gpg_name site", "--define", "__gpg " + shutil.which("gpg"), "--addsign", *(f"{repository}/{name}" for name in os.listdir(repository))],
-            env=os.environ | self.keys.environment, check=True)
+            env=os.environ | self.keys.environment, check=True, timeout=SLOW)
         run(["createrepo_c", "--quiet", repository], check=True)
         write_packages(directory + "/more", RELEASER | HEADERS)
         self.root.add(*(f"{directory}/more/{name}" for name in os.listdir(directory + "/more")))
