@@ -113,7 +113,7 @@ rpm: dist %D%/rpm/gpuhostd.spec
 	SOURCE_DATE_EPOCH=$(source_date) rpmbuild -bb --define '_topdir $(abs_builddir)/rpm/work' --define '_sourcedir $(abs_builddir)' \
 	    --define '_rpmdir $(abs_builddir)/rpm' --define '_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
 	    --define '_buildhost localhost' --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
-	    $(RPMBUILD_OPTIONS) %D%/rpm/gpuhostd.spec
+	    $(RPMBUILD_OPTIONS) $(filter %.spec,$^)
 	rm -rf rpm/work
 release: $(packages_kind) $(helm_archive)
 	SOURCE_DATE_EPOCH=$(source_date) $(srcdir)/%D%/release/make-release --$(packages_kind)s $(packages_kind) --chart $(helm_archive) --output release $(if $(RELEASE_KEY),--key '$(RELEASE_KEY)')
