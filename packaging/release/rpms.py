@@ -23,7 +23,7 @@ def system():
     """Returns the same for all distributions of EL 9, as of platform:el9: el-9."""
     platform = os_release().get("PLATFORM_ID")
     if platform is None:
-        raise Mistake("/etc/os-release has no PLATFORM_ID=: make the release of rpms on EL or Fedora")
+        raise Mistake("/etc/os-release has no PLATFORM_ID=: make the release of rpms on EL")
     return re.sub(r"^platform:(\D+)", r"\1-", platform)
 
 
