@@ -32,11 +32,12 @@ Result<ClusterDesired> cluster_desired_from_json(const Json& value) {
     if (!value.is_object())
         return base::fail(Errc::InvalidArgument, "cluster's desired state: not a JSON object");
     for (const auto& [name, wanted] : value.items())
-        if (name != "toolkit" && name != "driver")
+        if (name != "toolkit" && name != "driver" && name != "scheduled")
             return base::fail(Errc::InvalidArgument, "cluster's desired state: unknown key '" + name + "'");
     GPUHOST_TRY(toolkit, text_of(value, "toolkit", base::is_toolkit_version));
     GPUHOST_TRY(driver, text_of(value, "driver", base::is_driver_version));
-    return ClusterDesired{toolkit, driver};
+    GPUHOST_TRY(scheduled, text_of(value, "scheduled", base::is_driver_version));
+    return ClusterDesired{toolkit, driver, scheduled};
 }
 
 Json to_json(const ClusterDesired& desired) {
@@ -45,6 +46,8 @@ Json to_json(const ClusterDesired& desired) {
         value["toolkit"] = desired.toolkit;
     if (!desired.driver.empty())
         value["driver"] = desired.driver;
+    if (!desired.scheduled.empty())
+        value["scheduled"] = desired.scheduled;
     return value;
 }
 

@@ -164,6 +164,30 @@ def check_request(t, site):
     t.equal(host.loaded()["nvidia"], OLD, "a requested upgrade without a grant swaps nothing")
 
 
+def check_scheduled(t, site):
+    """With autoUpgrade, gpuhost-cluster swaps the driver when the host's turn comes."""
+    host = site.host
+    policy(site, 'driver: {version: "999.1", upgradePolicy: {autoUpgrade: true}}\n')
+    site.eventually(t, lambda: cluster(site)["desired"] == {"scheduled": "999.1"}, "status --json has the policy's driver as scheduled")
+    asked = host.ctl("upgrade")
+    t.ok(asked.returncode != 0 and "driver 999.1 is not in the store" in asked.stderr and host.loaded()["nvidia"] == OLD,
+         "upgrade names the policy's driver, which the store lacks", asked.stderr)
+    policy(site, f'driver: {{version: "{NEW}", upgradePolicy: {{autoUpgrade: true}}}}\n')
+    site.eventually(t, lambda: cluster(site)["desired"] == {"scheduled": NEW}, "another policy schedules another driver")
+    asked = host.ctl("upgrade", "--dry-run")
+    t.ok(asked.returncode == 0 and f"the upgrade to driver {NEW} by gpuhost-cluster: gpuhost-cluster checks it" in asked.stdout,
+         "upgrade --dry-run leaves the swap to gpuhost-cluster", asked.stdout, asked.stderr)
+    asked = host.ctl("upgrade")
+    t.ok(f"upgrades this host to driver {NEW} when its turn comes" in asked.stderr and host.loaded()["nvidia"] == OLD,
+         "upgrade leaves the swap to gpuhost-cluster", asked.stdout, asked.stderr)
+    asked = host.ctl("upgrade", OLD)
+    t.ok(asked.returncode != 0 and f"selects driver {NEW} for this host, not {OLD}" in asked.stderr, "upgrade refuses another version", asked.stderr)
+    node = site.api.node()
+    node["metadata"]["labels"].pop(STATE, None)
+    node["metadata"]["annotations"] = {}
+    site.api.put(NODES, "gpu01", node)
+
+
 def check_only_driver(t, site):
     host = site.host
     node = site.api.node()
@@ -198,7 +222,7 @@ def main():
         for version in (FIRST, SECOND):
             toolkit(site, version)
         site.host.ctl("apply", check=0)
-        for check in (check_toolkit, check_missing, check_files, check_disabled, check_refused, check_request, check_only_driver, check_leave):
+        for check in (check_toolkit, check_missing, check_files, check_disabled, check_refused, check_scheduled, check_request, check_only_driver, check_leave):
             check(t, site)
         if t.failed:
             print("\n".join("# " + line for line in site.agent.said().splitlines()[-30:] + site.host.messages().splitlines()[-30:]))

@@ -40,6 +40,8 @@ class UpgradeAgent final : public NodeAuthor {
     [[nodiscard]] bool is_quiet() const { return !uid_.empty() && !is_under_way(move_.state); }
     /// Returns UpgradeDecision::offer of the last decision.
     [[nodiscard]] const std::string& offer() const { return move_.offer; }
+    /// Returns UpgradeDecision::scheduled of the last decision.
+    [[nodiscard]] const std::string& scheduled() const { return move_.scheduled; }
 
     /// Returns the upgrade's part of `gpuhostctl cluster status --json`.
     [[nodiscard]] base::Json document() const;

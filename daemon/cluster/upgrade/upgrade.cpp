@@ -65,8 +65,10 @@ class Upgrade {
         next.reason = shortened(std::move(next.reason), most_text);
         next.record.cause = shortened(std::move(next.record.cause), most_text);
         next.drops_request = !at_.driver.requested.empty() && (!is_requested() || is_request_on_node());
-        const bool waits = policy_.mode == UpgradeMode::OnRequest && has_desired_version() &&
-                           !runs_wanted() && !is_pinned_elsewhere();
+        const bool is_wanted = has_desired_version() && !is_pinned_elsewhere();
+        if (is_wanted && policy_.mode != UpgradeMode::OnRequest)
+            next.scheduled = policy_.version;
+        const bool waits = is_wanted && policy_.mode == UpgradeMode::OnRequest && !runs_wanted();
         if (waits && (next.state == Unknown || next.state == UpgradeDone || next.state == UpgradeFailed))
             next.offer = policy_.version;
         return next;

@@ -95,6 +95,8 @@ struct UpgradeDecision {
     bool wants_grant = false;                  ///< the host uses a grant, or waits for one
     /// The version that the host installs when an administrator asks for it; empty: none.
     std::string offer;
+    /// The version that the host installs, or has installed, without a request; empty: none.
+    std::string scheduled;
     /// The administrator's request on this host is no longer needed: the Node has recorded it, or it is void.
     bool drops_request = false;
     std::optional<std::int64_t> due;  ///< when time alone changes the decision, in seconds since 1970

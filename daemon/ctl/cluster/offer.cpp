@@ -44,19 +44,25 @@ base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::O
         return ClusterOffer{};
     GPUHOST_TRY(host, client.describe_host());
     ClusterOffer offer;
-    offer.driver = base::string_or(member(member(host, "cluster"), "desired"), driver, "");
+    const Json& desired = member(member(host, "cluster"), "desired");
+    offer.driver = base::string_or(desired, driver, "");
+    offer.scheduled = base::string_or(desired, "scheduled", "");
     if (!offer.driver.empty())
         offer.rest =
             given == only.end() ? all_but_driver(member(host, "components")) : base::join(names, " ");
     return offer;
 }
 
+void note_turn(Session& session, const std::string& version) {
+    session.note("gpuhost-cluster upgrades this host to driver " + version +
+                 " when its turn comes; follow it with: gpuhostctl cluster status\n");
+}
+
 base::Result<void> request_upgrade(Session& session, const std::string& version) {
     GPUHOST_TRY(client, session.client());
     const PasswordAgent agent(session);
     GPUHOST_CHECK(client->ask(client::manager_call("RequestUpgrade", {version})));
-    session.note("gpuhost-cluster upgrades this host to driver " + version +
-                 " when its turn comes; follow it with: gpuhostctl cluster status\n");
+    note_turn(session, version);
     return {};
 }
 

@@ -16,7 +16,8 @@ class Session;
 [[nodiscard]] base::Json upgrade_by_cluster();
 
 struct ClusterOffer {
-    std::string driver; ///< version; empty: no offer
+    std::string driver;    ///< version; empty: no offer
+    std::string scheduled; ///< version that gpuhost-cluster installs without a request; empty: none
     /// Value of --only for all other components, which gpuhostd applies itself; empty: none.
     std::string rest;
 };
@@ -25,6 +26,8 @@ struct ClusterOffer {
 /// empty.
 [[nodiscard]] base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::Options& only);
 
+/// Prints that gpuhost-cluster performs the upgrade to this version.
+void note_turn(Session& session, const std::string& version);
 /// Requests the upgrade to the offered version from gpuhost-cluster, and prints what follows.
 [[nodiscard]] base::Result<void> request_upgrade(Session& session, const std::string& version);
 

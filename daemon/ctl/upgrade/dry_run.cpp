@@ -49,6 +49,10 @@ Result<int> Upgrade::check_later_parts() {
         GPUHOST_TRY(request, request_of(part));
         if (!request)
             continue;
+        if (part == Part::Swap && !offer_.scheduled.empty()) {
+            outcome_.add_unchecked(noun(part) + ": gpuhost-cluster checks it when the host's turn comes");
+            continue;
+        }
         GPUHOST_TRY(ran, check_request(session_, *request));
         if (const int status = outcome_.add(ran); status != 0)
             return status;

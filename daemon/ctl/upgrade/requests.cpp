@@ -87,7 +87,7 @@ Result<ChoiceFacts> Upgrade::choice_facts() {
         base::member(base::member(base::member(host, "components"), "driver"), "observed"), "configured");
     for (const Json& version : list_of(list, "versions"))
         facts.store.push_back(text_of(version, "version"));
-    facts.offered = offer_.driver;
+    facts.offered = offer_.driver.empty() ? offer_.scheduled : offer_.driver;
     facts.arguments = arguments_text(!imported_);
     return facts;
 }

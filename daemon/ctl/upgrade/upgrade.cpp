@@ -90,6 +90,10 @@ Result<int> Upgrade::run_later_part(Part part) {
     GPUHOST_TRY(request, request_of(part));
     if (!request)
         return 0;
+    if (part == Part::Swap && !offer_.scheduled.empty()) {
+        note_turn(session_, *version_);
+        return 0;
+    }
     GPUHOST_TRY(ran, run_request(session_, *request));
     const int status = outcome_.add(ran);
     if (status == 0)
@@ -108,6 +112,8 @@ std::string Upgrade::noun(Part part) const {
     case Part::Swap:
         if (!offer_.driver.empty())
             return "the request to gpuhost-cluster for driver " + offer_.driver;
+        if (!offer_.scheduled.empty())
+            return "the upgrade to driver " + offer_.scheduled + " by gpuhost-cluster";
         return named ? "the swap to driver " + *version_ : "the swap to the driver";
     case Part::Rest:
         break;

@@ -19,9 +19,12 @@ class ClusterSide {
     /// Stores the desired state. Returns true if the settings of [Toolkit] change, so that the caller must
     /// load settings again.
     [[nodiscard]] base::Result<bool> keep(const core::ClusterDesired& desired);
-    /// Clears the driver version. Called when gpuhost-cluster disconnects, because an upgrade request has no
+    /// Clears the driver versions. Called when gpuhost-cluster disconnects, because an upgrade request has no
     /// effect without gpuhost-cluster.
-    void withdraw_driver() { desired_.driver.clear(); }
+    void withdraw_driver() {
+        desired_.driver.clear();
+        desired_.scheduled.clear();
+    }
 
     /// Records that an administrator requests an upgrade to driver `version`; gpuhost-cluster reads the
     /// request. Fails with Refused unless the cluster's desired state names this version. An empty version

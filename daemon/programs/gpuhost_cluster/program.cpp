@@ -220,7 +220,10 @@ void ClusterProgram::publish_desired() {
     const cluster::Policy* const policy = policy_.policy();
     if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->is_quiet()))
         return;
-    desired_.publish({policy->toolkit, upgrade_ ? upgrade_->offer() : std::string()});
+    if (upgrade_)
+        desired_.publish({policy->toolkit, upgrade_->offer(), upgrade_->scheduled()});
+    else
+        desired_.publish({policy->toolkit, {}, {}});
 }
 
 void ClusterProgram::on_policy() {

@@ -553,6 +553,19 @@ TEST(Upgrade, WithoutAutoUpgradeTheHostsAdministratorMayRequest) {
     EXPECT_EQ(next_decision(rig.situation()).offer, "");
 }
 
+TEST(Upgrade, AutoUpgradeSchedulesThePolicysVersion) {
+    Rig rig;
+    EXPECT_EQ(next_decision(rig.situation()).scheduled, wanted);
+    EXPECT_EQ(next_decision(rig.situation()).offer, "");
+    rig.driver.pinned = "560.35.03";
+    EXPECT_EQ(next_decision(rig.situation()).scheduled, "") << "the host stays at its own version";
+    rig.driver.pinned.clear();
+    rig.settle();
+    EXPECT_EQ(next_decision(rig.situation()).scheduled, wanted) << "also when it runs";
+    rig.policy.mode = UpgradeMode::OnRequest;
+    EXPECT_EQ(next_decision(rig.situation()).scheduled, "");
+}
+
 TEST(Upgrade, HostsRequestForAnotherVersionIsDropped) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
