@@ -75,7 +75,8 @@ int UpgradeOutcome::finish_dry_run(const base::Result<int>& result) {
     std::string lines;
     for (const std::string& what : base::strings_or_empty(document_, "unchecked"))
         lines += "  " + printable(what) + "\n";
-    session_.print(lines.empty() ? "" : "\nNot checked now:\n" + lines);
+    const std::string gap = document_["plans"].empty() ? "" : "\n";
+    session_.print(lines.empty() ? "" : gap + "Not checked now:\n" + lines);
     return status;
 }
 
