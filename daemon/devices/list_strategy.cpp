@@ -16,7 +16,8 @@ using base::Result;
 
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"cdi-cri", "cdi-annotations", "envvar", "volume-mounts"};
+constexpr std::array<std::string_view, most_list_strategies> names{"cdi-cri", "cdi-annotations", "envvar",
+                                                                   "volume-mounts"};
 
 } // namespace
 
@@ -37,6 +38,10 @@ std::vector<std::string> names_of(const ListStrategies& strategies) {
     return list;
 }
 
+std::string list_strategy_names() {
+    return base::join({names.begin(), names.end()}, ", ");
+}
+
 std::optional<ListStrategies> list_strategies(const std::vector<std::string>& words) {
     ListStrategies strategies;
     for (const std::string& word : words) {
@@ -53,10 +58,11 @@ std::string list_strategies_mistake(const std::vector<std::string>& words) {
     for (const std::string& word : words)
         if (!list_strategy(word)) {
             const std::string near = base::nearest(word, known);
-            return "has '" + word + "', which is not one of: " + base::join(known, ", ") +
+            return "has '" + word + "', which is not one of: " + list_strategy_names() +
                    (near.empty() ? "" : " (did you mean '" + near + "'?)");
         }
-    return words.empty() ? "is empty, and containers would get no GPU" : "";
+    return words.empty() ? "is empty, and containers would get no GPU: use one of " + list_strategy_names()
+                         : "";
 }
 
 Result<ListStrategies> list_strategies_from_json(const Json& value) {

@@ -22,11 +22,15 @@ enum class ListStrategy {
 };
 /// The strategies in use, all at the same time. Not empty.
 using ListStrategies = std::set<ListStrategy>;
+inline constexpr std::size_t most_list_strategies = 4;
 
 [[nodiscard]] std::string_view name_of(ListStrategy strategy);
 [[nodiscard]] std::optional<ListStrategy> list_strategy(std::string_view name);
 /// Returns the names, in the order of the enumeration.
 [[nodiscard]] std::vector<std::string> names_of(const ListStrategies& strategies);
+
+/// Returns all names, for a message: "cdi-cri, …".
+[[nodiscard]] std::string list_strategy_names();
 
 /// Returns the strategies that the words name; std::nullopt if there are none, or for an unknown word.
 [[nodiscard]] std::optional<ListStrategies> list_strategies(const std::vector<std::string>& words);

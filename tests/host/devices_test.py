@@ -142,21 +142,23 @@ def check_sharing(t, host):
         t.ok("4 of nvidia.com/gpu" in text, f"gpu {verb[0]} shows the replicas", text)
     for text, why in ('version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - name: gpu\n      replicas: 1\n', ":6: sharing.timeSlicing.resources[0].replicas must"), \
             ('sharing:\n  mps: {resources: [{name: gpu, replicas: 2}]}\n', ":2: sharing.mps is not supported"), \
-            ('sharing:\n  mps: [\n', ":"), ('flags:\n  migStrategy: mixed\n', ":2: flags.migStrategy"):
+            ('sharing:\n  mps: [\n', ":"), ('flags:\n  migStrategy: mixed\n', ":2: flags.migStrategy"), \
+            ('flags:\n  plugin:\n    deviceListStrategy: [envvar, cdi]\n', ":3: flags.plugin.deviceListStrategy has 'cdi', which is not one of: cdi-cri, "):
         write(host.path(file), text)
         run = host.ctl("config", "check", "--root", host.root)
         t.ok(run.returncode == 9 and file + why in run.stdout, f"config check refuses {text.split()[-1]}", run.returncode, run.stdout)
+    mistake = "flags.plugin.deviceListStrategy has 'cdi'"
     cdi = host.path("/run/cdi/nvidia.yaml")
     os.unlink(cdi)
     kinds = {step["kind"].split(".")[0] for step in host.plan()["steps"]}
     t.ok({"cdi", "devices"} <= kinds, "one plan has steps of cdi and devices", kinds)
     run = host.ctl("apply")
     status = host.ctl("status")
-    t.ok(run.returncode == 9 and "flags.migStrategy" in run.stderr and "NOT OK" in status.stdout and "flags.migStrategy" in status.stdout and offer(host)["sharing"] == shared,
+    t.ok(run.returncode == 9 and mistake in run.stderr and "NOT OK" in status.stdout and mistake in status.stdout and offer(host)["sharing"] == shared,
          "a refused file keeps the sharing", run.returncode, run.stdout, run.stderr, status.stdout)
     t.ok(os.path.exists(cdi), "a refused file undoes no other component", run.stderr)
     run = host.ctl("apply")
-    t.ok(run.returncode == 9 and "flags.migStrategy" in run.stdout + run.stderr and host.plan()["steps"] == [],
+    t.ok(run.returncode == 9 and mistake in run.stdout + run.stderr and host.plan()["steps"] == [],
          "a file that was refused is not tried again", run.returncode, run.stdout, run.stderr)
     run = host.ctl("driver", "swap", NEW)
     t.ok(run.returncode == 0 and (offer(host)["withdrawn"], offer(host)["sharing"]) == ("", shared), "a swap keeps the sharing", run.stderr, offer(host))
@@ -164,7 +166,7 @@ def check_sharing(t, host):
     for path in OFFER, "/run/gpuhost/devices.json", "/run/gpuhost/devices-config.json":  # as after a restart of the host
         os.unlink(host.path(path))
     run = host.ctl("apply")
-    t.ok(run.returncode == 9 and "flags.migStrategy" in run.stderr and not offer(host) and os.path.exists(cdi) and host.plan()["steps"] == [],
+    t.ok(run.returncode == 9 and mistake in run.stderr and not offer(host) and os.path.exists(cdi) and host.plan()["steps"] == [],
          "without an offer, a refused file offers nothing", run.returncode, run.stdout, run.stderr, offer(host))
     configuration(renameByDefault=True)
     gpu["devices"] = 1

@@ -26,7 +26,8 @@ struct PluginConfig {
 /// - A field that has no effect here is a problem, unless its value asks for what gpuhostd does. So are the
 ///   fields that the plugin ignores with a warning: resources, rename, and devices other than "all".
 /// - flags.migStrategy must be MigStrategy=. flags.plugin.deviceListStrategy has no effect beside
-///   DeviceListStrategy=; a difference is a problem that is ignored.
+///   DeviceListStrategy=; a difference is a problem that is ignored. An invalid value or an empty list is
+///   refused.
 /// - A resource may be listed once, with at most most_replicas replicas. One at least must be ResourceName=
 ///   or a MIG profile.
 /// - A file without a document is refused.

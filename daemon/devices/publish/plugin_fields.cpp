@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace gpuhost::devices {
@@ -83,20 +84,38 @@ void check_map_of(const Json& map, const std::string& path, std::vector<std::str
     }
 }
 
+/// Returns the words of a strategy, or of a list of them; nullopt for another type. A comma is a part of a word:
+/// the plugin splits only its option and its environment variable.
+std::optional<std::vector<std::string>> words_of(const Json& value) {
+    std::vector<std::string> words;
+    for (const Json& one : value.is_array() ? value : Json::array({value})) {
+        if (!one.is_string())
+            return std::nullopt;
+        words.push_back(one_line(one.get<std::string>()));
+    }
+    return words;
+}
+
 /// The plugin and the setting have different defaults. A file without the field asks for nothing.
 void check_strategy(const Json& plugin, const ListStrategies& strategies, FieldProblems& problems) {
+    constexpr const char* path = "flags.plugin.deviceListStrategy";
     const Json& value = member(plugin, "deviceListStrategy");
-    const std::string text = text_of(value);
-    if (value.is_null() || text.empty())
+    if (value.is_null())
         return;
-    const auto asked = list_strategies(base::split(text, ','));
+    const auto words = value.size() <= most_list_strategies ? words_of(value) : std::nullopt;
+    if (!words)
+        return problems.refuse(path, "must be a word or a list of at most " +
+                                         std::to_string(most_list_strategies) +
+                                         " words: " + list_strategy_names());
+    const auto asked = list_strategies(*words);
     if (!asked)
-        problems.ignore("flags.plugin.deviceListStrategy", "'" + text + "' has no effect here");
+        problems.refuse(path, list_strategies_mistake(*words));
     else if (*asked != strategies)
-        problems.ignore("flags.plugin.deviceListStrategy",
-                        "is '" + text + "', but section [Devices] has DeviceListStrategy=" +
-                            base::join(names_of(strategies), " "),
-                        "set DeviceListStrategy=" + base::join(names_of(*asked), " "));
+        problems.ignore(
+            path,
+            "is '" + base::join(*words, ",") +
+                "', but section [Devices] has DeviceListStrategy=" + base::join(names_of(strategies), " "),
+            "set DeviceListStrategy=" + base::join(names_of(*asked), " "));
 }
 
 } // namespace

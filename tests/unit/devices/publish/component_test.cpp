@@ -723,8 +723,9 @@ TEST_F(DevicesTest, UnknownListStrategyChangesNothing) {
         "cdi-annotations, envvar, volume-mounts (did you mean 'envvar'?)");
     EXPECT_FALSE(run(publishing()));
     set("DeviceListStrategy", "");
-    EXPECT_EQ(plan().undecided->text,
-              "section [Devices]: DeviceListStrategy= is empty, and containers would get no GPU");
+    EXPECT_EQ(plan().undecided->text, "section [Devices]: DeviceListStrategy= is empty, and containers would "
+                                      "get no GPU: use one of cdi-cri, "
+                                      "cdi-annotations, envvar, volume-mounts");
 }
 
 /// A host with an offer that shares the GPUs, and ConfigFile= with a mistake since then.

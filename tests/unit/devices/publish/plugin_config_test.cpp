@@ -167,8 +167,25 @@ TEST(PluginConfig, OtherListStrategyNamesTheSetting) {
               "/a.yaml:1: flags.plugin.deviceListStrategy is 'volume-mounts,cdi-annotations', but section "
               "[Devices] has DeviceListStrategy=cdi-cri envvar, ignoring (set "
               "DeviceListStrategy=cdi-annotations volume-mounts)");
-    EXPECT_EQ(problems_of("env", both),
-              "/a.yaml:1: flags.plugin.deviceListStrategy 'env' has no effect here, ignoring");
+}
+
+TEST(PluginConfig, InvalidListStrategyIsRefused) {
+    const auto refusal_of = [](const std::string& value) {
+        return parse("version: v1\nflags:\n  plugin:\n    deviceListStrategy: " + value + "\n").mistake();
+    };
+    const std::string field = "/a.yaml:4: flags.plugin.deviceListStrategy ";
+    const std::string names = "cdi-cri, cdi-annotations, envvar, volume-mounts";
+    const std::string form = field + "must be a word or a list of at most 4 words: " + names;
+    EXPECT_EQ(refusal_of("legacy"), field + "has 'legacy', which is not one of: " + names);
+    EXPECT_EQ(refusal_of("[cdi-cri, envvars]"),
+              field + "has 'envvars', which is not one of: " + names + " (did you mean 'envvar'?)");
+    EXPECT_EQ(refusal_of("'cdi-cri,envvar'"), field + "has 'cdi-cri,envvar', which is not one of: " + names);
+    EXPECT_EQ(refusal_of("''"), field + "has '', which is not one of: " + names);
+    EXPECT_EQ(refusal_of("[]"), field + "is empty, and containers would get no GPU: use one of " + names);
+    for (const char* value : {"1", "true", "{}", "{envvar: true}", "[[envvar]]", "[envvar, null]",
+                              "[envvar, envvar, envvar, envvar, envvar]"})
+        EXPECT_EQ(refusal_of(value), form) << value;
+    EXPECT_LT(refusal_of(std::string(4000, 'a')).size(), 400U);
 }
 
 TEST(PluginConfig, MessagesAreBounded) {
