@@ -12,6 +12,7 @@ daemon_ctl_libctl_a_SOURCES += \
     %D%/driver.cpp \
     %D%/facts.cpp \
     %D%/facts.hpp \
+    %D%/kubelet.cpp \
     %D%/modprobe_rules.cpp \
     %D%/modprobe_rules.hpp \
     %D%/place.cpp \
