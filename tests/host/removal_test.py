@@ -105,6 +105,21 @@ def check_purge(t, place):
          "purge: the printed command removes an unloaded driver", command, run.stderr, left)
 
 
+def check_purge_of_mount(t, place):
+    """The state is a file system of its own."""
+    script = place.install(source("debian", "gpuhostd.postrm"), "postrm")
+    state = place.path("/var/lib/gpuhost")
+    place.program("mountpoint", f"#!/bin/sh\n[ \"$*\" = '-q {state}' ]\n")
+    for name, variables in ("by hand", {}), ("by dpkg", {"DPKG_MAINTSCRIPT_PACKAGE": "gpuhostd"}):
+        write(state + "/driver/550.163.01/nvidia-smi", "")
+        write(state + "/.hidden", "")
+        os.makedirs(state + "/lost+found")
+        run = place.run(script, "purge", **variables)
+        t.ok(run.returncode == 0 and os.listdir(state) == [] and "the mount point stays" in run.stderr,
+             f"purge: a mount point is emptied {name}", run.returncode, run.stdout, run.stderr)
+    os.unlink(os.path.join(place.programs, "mountpoint"))
+
+
 def check_initramfs(t, place):
     script = place.install(source("initramfs", "gpuhost"), "initramfs")
     write(place.path("/usr/libexec/gpuhost/gpuhost-initramfs"), "#!/bin/sh\nexit 0\n")
@@ -130,6 +145,7 @@ def main():
         check_removal(t, place, "deb", source("debian", "gpuhostd.prerm"), "remove")
         check_removal(t, place, "rpm", scriptlet("preun"), "0")
         check_purge(t, place)
+        check_purge_of_mount(t, place)
         check_initramfs(t, place)
     finally:
         shutil.rmtree(place.root)
