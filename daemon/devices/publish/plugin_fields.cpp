@@ -84,8 +84,8 @@ void check_map_of(const Json& map, const std::string& path, std::vector<std::str
     }
 }
 
-/// Returns the words of a strategy, or of a list of them; nullopt for another type. A comma is a part of a word:
-/// the plugin splits only its option and its environment variable.
+/// Returns the words of a strategy, or of a list of them; nullopt for another type. A comma is a part of a
+/// word: the plugin splits only its option and its environment variable.
 std::optional<std::vector<std::string>> words_of(const Json& value) {
     std::vector<std::string> words;
     for (const Json& one : value.is_array() ? value : Json::array({value})) {
