@@ -127,6 +127,9 @@ std::vector<std::string> verbs_below(std::string_view first) {
 }
 
 tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) {
+    if (base::starts_with(plain[0], "gpuhost")) // as in "gpuhostctl help gpuhost-bundle"
+        return wrong(quote(plain[0]) + " is not a verb",
+                     "Read the manual page: man " + plain[0].substr(0, plain[0].find('(')) + ".");
     const auto seconds = verbs_below(plain[0]);
     const std::string one_of = "Use one of: " + base::join(seconds, ", ") + ".";
     if (!seconds.empty() && plain.size() == 1)
