@@ -20,8 +20,9 @@ namespace gpuhost::kmod {
 
 struct InstalledKernel {
     std::string release;
-    /// Headers to build against are installed. The preflight of a build checks that they are complete.
+    /// Headers to build against are installed. `build_problems` has what they lack.
     bool headers = false;
+    std::vector<core::Problem> build_problems{}; ///< build_problems() in kmod/module/headers.hpp
 };
 
 /// The directory that contains, for each kernel, a file with the records of its images, and a log.

@@ -4,6 +4,7 @@
 #include "kmod/build/kernel_build.hpp"
 #include "kmod/build/log.hpp"
 #include "kmod/module/headers.hpp"
+#include "kmod/module/kernel_state.hpp"
 #include "kmod/store/module_set.hpp"
 
 #include <algorithm>
@@ -33,23 +34,15 @@ constexpr auto make_deadline = std::chrono::hours(2);
 constexpr auto end_before = std::chrono::minutes(1);
 constexpr long most_jobs = 64; // a job is several processes; the worker's unit may have at most 512
 
-/// Adds the way without a build to the hints.
-void add_other_way(std::vector<Problem>& problems, const std::string& version) {
-    for (Problem& problem : problems)
-        problem.hint +=
-            " Or use modules that are already built: gpuhostctl upgrade " + version + " MODULES/*.ko.";
-}
-
 Result<std::vector<Problem>> preflight(StepContext& context, const Json& args) {
     GPUHOST_TRY(requests, build_requests(args));
     GPUHOST_TRY(system, base::Root::open("/"));
+    const std::string running = kernel_release(context.root).value_or(std::string());
     std::vector<Problem> problems;
     for (const BuildRequest& request : requests) {
-        auto headers = check_headers(context.root, request.kernel);
-        auto tools = check_tools(context.root, request.kernel, system);
-        add_other_way(tools.empty() ? headers : tools, request.version);
-        std::move(headers.begin(), headers.end(), std::back_inserter(problems));
-        std::move(tools.begin(), tools.end(), std::back_inserter(problems));
+        auto lacking = build_problems(context.root, request.kernel, system);
+        add_way_without_build(lacking, request.version, request.kernel == running);
+        std::move(lacking.begin(), lacking.end(), std::back_inserter(problems));
     }
     if (const std::string& package = requests.front().package; !context.root.stat(package))
         problems.push_back({Errc::NotFound, package + ": not found", "Import the package again."});

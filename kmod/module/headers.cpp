@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/module/headers.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -34,15 +37,31 @@ std::string quote(std::string_view text, std::string_view key, char quote) {
                                          : std::string(text.substr(begin + 1, end - begin - 1));
 }
 
+std::string install_headers(const std::string& kernel) {
+    return "Install the headers of exactly this kernel (Debian: linux-headers-" + kernel +
+           ", EL: kernel-devel-" + kernel + ").";
+}
+
+/// Returns the way to modules that needs no build. An upgrade would also swap the running kernel's driver, so
+/// modules for other kernels are only imported.
+std::string way_without_build(const std::string& version, bool runs) {
+    return "Or use modules that are already built: gpuhostctl " +
+           (runs ? "upgrade " + version : std::string("driver import")) + " MODULES/*.ko.";
+}
+
 } // namespace
+
+Problem headers_not_found(const std::string& kernel) {
+    return {Errc::Unsupported,
+            "headers of kernel " + kernel + " not found (" + build_directory(kernel) + " does not exist)",
+            install_headers(kernel)};
+}
 
 std::vector<Problem> check_headers(const base::Root& root, const std::string& kernel) {
     const std::string build = build_directory(kernel);
-    const std::string install = "Install the headers of exactly this kernel (Debian: linux-headers-" +
-                                kernel + ", EL: kernel-devel-" + kernel + ").";
     if (!root.stat(build))
-        return {{Errc::Unsupported,
-                 "headers of kernel " + kernel + " not found (" + build + " does not exist)", install}};
+        return {headers_not_found(kernel)};
+    const std::string install = install_headers(kernel);
     std::vector<Problem> problems;
     for (const char* file : {"Makefile", "Module.symvers", ".config"})
         if (!root.stat(build + "/" + file))
@@ -83,6 +102,33 @@ std::vector<Problem> check_tools(const base::Root& root, const std::string& kern
                                 "Install a compiler, make and binutils (Debian: build-essential)."});
     }
     return problems;
+}
+
+std::vector<Problem> build_problems(const base::Root& root, const std::string& kernel,
+                                    const base::Root& system) {
+    std::vector<Problem> problems = check_headers(root, kernel);
+    std::vector<Problem> tools = check_tools(root, kernel, system);
+    std::move(tools.begin(), tools.end(), std::back_inserter(problems));
+    return problems;
+}
+
+std::string ways_to_modules(const std::vector<Problem>& problems, const std::string& command,
+                            const std::string& version, bool runs) {
+    std::vector<std::string> hints;
+    for (const Problem& problem : problems)
+        if (!problem.hint.empty() && !base::contains(hints, problem.hint))
+            hints.push_back(problem.hint);
+    if (!command.empty())
+        hints.push_back("Then run: " + command + ".");
+    hints.push_back(way_without_build(version, runs));
+    return base::join(hints, " ");
+}
+
+void add_way_without_build(std::vector<Problem>& problems, const std::string& version, bool runs) {
+    const std::string last = problems.empty() ? std::string() : problems.back().hint;
+    for (Problem& problem : problems)
+        if (problem.hint == last) // such problems are shown with one hint
+            problem.hint += " " + way_without_build(version, runs);
 }
 
 } // namespace gpuhost::kmod

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/observe/observed.hpp"
 
+#include "kmod/module/headers.hpp"
+
 namespace gpuhost::kmod {
+
+std::vector<core::Problem> Observed::build_problems(const std::string& release) const {
+    for (const InstalledKernel& installed : kernels)
+        if (installed.release == release)
+            return installed.build_problems;
+    return {headers_not_found(release)};
+}
 
 base::Json to_json(const Observed& observed) {
     base::Json gpus = base::Json::array();

@@ -48,6 +48,8 @@ struct Observed {
             return installed.release == release && installed.headers;
         });
     }
+    /// Returns what a build for this kernel lacks. A kernel that is not installed lacks headers.
+    [[nodiscard]] std::vector<core::Problem> build_problems(const std::string& release) const;
 };
 /// Returns the driver's document for status (org.gpuhost1(5)).
 [[nodiscard]] base::Json to_json(const Observed& observed);

@@ -2,6 +2,7 @@
 #include "kmod/plan/driver_choice.hpp"
 
 #include "daemon/base/parse.hpp"
+#include "kmod/module/headers.hpp"
 #include "kmod/plan/requests.hpp"
 #include "kmod/store/flavour_choice.hpp"
 
@@ -22,6 +23,10 @@ std::string in_store(const Observed& observed) {
     return versions.empty() ? "the store is empty" : "the store has " + base::join(versions, ", ");
 }
 
+std::string without_stop(const std::string& hint) {
+    return hint.substr(0, hint.find_last_not_of('.') + 1);
+}
+
 /// Returns how to get modules if no version can be built: what the newest version with a source lacks, if
 /// there is one.
 std::string hint_without_build(const Observed& observed, const DriverSettings& of_build) {
@@ -30,7 +35,7 @@ std::string hint_without_build(const Observed& observed, const DriverSettings& o
             continue;
         const auto problems = build_plan(version.version, {}, false, of_build, observed).problems;
         if (!problems.empty() && !problems.front().hint.empty())
-            return problems.front().hint.substr(0, problems.front().hint.find_last_not_of('.') + 1);
+            return without_stop(problems.front().hint);
     }
     return "Bring in modules for kernel " + observed.kernel +
            ", or the source of a version: gpuhostctl upgrade FILE…";
@@ -56,11 +61,11 @@ std::string command_for(const Observed& observed, const DriverSettings& settings
     });
     if (source == versions.end())
         return hint_without_build(observed, of_build);
-    if (observed.has_headers(observed.kernel))
+    const std::vector<core::Problem> lacking = observed.build_problems(observed.kernel);
+    if (lacking.empty())
         return choose + source->version + configure;
-    return "Install the headers of kernel " + observed.kernel +
-           ", which a build needs (Debian: linux-headers-" + observed.kernel + ", EL: kernel-devel-" +
-           observed.kernel + "). Then run: gpuhostctl upgrade " + source->version;
+    return without_stop(
+        ways_to_modules(lacking, "gpuhostctl upgrade " + source->version, source->version, true));
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "kmod/device/devices.hpp"
 #include "kmod/load/autoload_block.hpp"
 #include "kmod/load/console.hpp"
+#include "kmod/module/headers.hpp"
 #include "kmod/plan/clean_plan.hpp"
 #include "kmod/plan/requests.hpp"
 #include "kmod/plan/select_plan.hpp"
@@ -73,8 +74,10 @@ base::Result<core::Observation> DriverComponent::observe(const core::Settings& s
     Observed observed;
     GPUHOST_TRY(kernel, kernel_release(root_));
     observed.kernel = kernel;
+    GPUHOST_TRY(system, base::Root::open("/")); // a build runs the programs of this system
     for (const std::string& release : base::installed_kernels(root_))
-        observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile")});
+        observed.kernels.push_back({release, root_.exists("/lib/modules/" + release + "/build/Makefile"),
+                                    build_problems(root_, release, system)});
     observed.removed_kernels = find_removed_kernels(root_, kernel);
     observed.gpus = nvidia_gpus(root_);
     observed.loaded = loaded_driver(root_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/contains.hpp"
 #include "kmod/module/graph.hpp"
+#include "kmod/module/headers.hpp"
 #include "kmod/plan/driver_plan.hpp"
 
 #include <algorithm>
@@ -23,9 +24,10 @@ std::string how_to_get_modules(const Observed& observed, const std::string& kern
     const DriverVersion* const known = observed.store.find(version);
     if (known == nullptr || known->sources.empty())
         return "Import modules for it, or the source of this version: gpuhostctl driver import FILE….";
-    return (observed.has_headers(kernel) ? "Build them: "
-                                         : "Import modules for it, or install its headers and build them: ") +
-           ("gpuhostctl driver build " + version + " --kernel " + kernel + ".");
+    const std::string build = "gpuhostctl driver build " + version + " --kernel " + kernel;
+    const std::vector<Problem> lacking = observed.build_problems(kernel);
+    return lacking.empty() ? "Build them: " + build + "."
+                           : ways_to_modules(lacking, build, version, kernel == observed.kernel);
 }
 
 /// Returns the loaded modules that module `name` uses. sysfs lists only the users of each module, so this

@@ -2,6 +2,7 @@
 #include "daemon/base/parse.hpp"
 #include "daemon/ctl/doctor/doctor.hpp"
 #include "kmod/load/autoload_block.hpp"
+#include "kmod/module/headers.hpp"
 
 #include <algorithm>
 
@@ -103,22 +104,28 @@ Diagnosis check_modprobe(const DoctorFacts& facts) {
 Diagnosis check_kernels(const DoctorFacts& facts) {
     std::vector<std::string> without;
     std::vector<std::string> to_build;
+    std::string way; // for the running kernel, else for the first
     bool runs = false;
+    const std::string version = wanted_version(facts);
     for (const KernelFacts& kernel : facts.kernels) {
         if (kernel.has_modules)
             continue;
-        (kernel.has_headers ? to_build : without).push_back(kernel.release);
-        runs = runs || (!kernel.has_headers && kernel.release == facts.kernel);
+        const bool is_running = kernel.release == facts.kernel;
+        const bool lacks = !kernel.build_problems.empty();
+        if (lacks && (without.empty() || is_running))
+            way = kmod::ways_to_modules(kernel.build_problems,
+                                        "gpuhostctl driver build " + version + " --kernel " + kernel.release,
+                                        version, is_running);
+        (lacks ? without : to_build).push_back(kernel.release);
+        runs = runs || (lacks && is_running);
     }
     if (facts.kernels.empty() || facts.store.versions.empty())
         return skipped("no kernel found, or no driver in the store");
-    if (wanted_version(facts).empty())
+    if (version.empty())
         return skipped("no driver is configured or selected");
     if (!without.empty()) {
-        const std::string text = "neither modules nor headers: " + base::join(without, ", ");
-        const std::string next =
-            "Import modules for it, or install its headers and run: gpuhostctl driver build VERSION.";
-        return runs ? error(text, next) : warning(text, next);
+        const std::string text = "modules are missing and can't be built: " + base::join(without, ", ");
+        return runs ? error(text, way) : warning(text, way);
     }
     if (!to_build.empty())
         return warning("modules have to be built for " + base::join(to_build, ", "),

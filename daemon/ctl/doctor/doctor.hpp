@@ -42,8 +42,8 @@ struct ImageFacts {
 struct KernelFacts {
     std::string release;
     bool has_modules = false; ///< the store has modules of wanted_version() that a swap would use
-    bool has_headers = false; ///< the headers to build modules are installed
-    bool has_nouveau = false; ///< a nouveau module that could be loaded is installed
+    std::vector<core::Problem> build_problems; ///< what a build of modules lacks
+    bool has_nouveau = false;                  ///< a nouveau module that could be loaded is installed
     std::vector<ImageFacts> images{};
 };
 

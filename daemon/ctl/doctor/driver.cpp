@@ -27,7 +27,7 @@ kmod::Observed observed_of(const DoctorFacts& facts) {
     kmod::Observed observed;
     observed.kernel = facts.kernel;
     for (const KernelFacts& kernel : facts.kernels)
-        observed.kernels.push_back({kernel.release, kernel.has_headers});
+        observed.kernels.push_back({kernel.release, kernel.build_problems.empty(), kernel.build_problems});
     observed.gpus = facts.gpus;
     observed.loaded_version = loaded_version(facts);
     observed.store = facts.store;

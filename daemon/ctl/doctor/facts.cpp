@@ -52,10 +52,11 @@ bool has_nouveau(const Root& root, const std::string& kernel) {
 
 void add_kernels(DoctorFacts& facts, const Root& root, const std::string& flavour) {
     const std::string wanted = wanted_version(facts);
+    const auto system = Root::open("/"); // a build runs the programs of this system
     for (const std::string& kernel : base::installed_kernels(root))
         facts.kernels.push_back(
             {kernel, kmod::modules_to_use(facts.store, wanted, kernel, flavour, facts.gpus) != nullptr,
-             kmod::check_headers(root, kernel).empty(), has_nouveau(root, kernel)});
+             kmod::build_problems(root, kernel, system ? *system : root), has_nouveau(root, kernel)});
 }
 
 /// Adds the boot images of a kernel that contain a GPU driver. Skips images in which a worker has found none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/ctl/doctor/doctor.hpp"
 #include "daemon/ctl/doctor/view.hpp"
+#include "kmod/module/headers.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -46,7 +47,7 @@ DoctorFacts healthy() {
     facts.enforcement = "module.sig_enforce is set";
     facts.selected_set = kmod::SetVerdict{version, "open", "m", true, {}, {}};
     facts.xid_lines = 0;
-    facts.kernels = {{kernel, true, true, true}};
+    facts.kernels = {{kernel, true, {}, true}};
     facts.rules = {{"/etc/modprobe.d/gpuhost.conf", "blacklist", "nouveau"},
                    {"/run/modprobe.d/00-gpuhost-block.conf", "install", "nvidia"}};
     facts.state_free = 10ULL << 30U;
@@ -164,11 +165,11 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"InstallRule", "modprobe", "error", "'/etc/modprobe.d/x.conf' has 'install nvidia'",
              [](auto& f) { f.rules.push_back({"/etc/modprobe.d/x.conf", "install", "nvidia"}); }},
         Harm{"KernelToBuild", "kernels", "warning", "to be built for 6.12",
-             [](auto& f) { f.kernels.push_back({"6.12", false, true, false}); }},
-        Harm{"KernelWithoutAnything", "kernels", "warning", "neither modules nor headers: 6.12",
-             [](auto& f) { f.kernels.push_back({"6.12", false, false, false}); }},
-        Harm{"RunningKernelWithoutAnything", "kernels", "error", "neither modules nor headers: 6.1.0",
-             [](auto& f) { f.kernels[0] = {kernel, false, false, true}; }},
+             [](auto& f) { f.kernels.push_back({"6.12", false, {}, false}); }},
+        Harm{"KernelWithoutAnything", "kernels", "warning", "are missing and can't be built: 6.12",
+             [](auto& f) { f.kernels.push_back({"6.12", false, {kmod::headers_not_found("6.12")}, false}); }},
+        Harm{"RunningKernelWithoutAnything", "kernels", "error", "are missing and can't be built: 6.1.0",
+             [](auto& f) { f.kernels[0] = {kernel, false, {kmod::headers_not_found(kernel)}, true}; }},
         Harm{"Shadow", "libraries", "error", "libcuda.so.535.1",
              [](auto& f) { f.shadows = {"/usr/lib/libcuda.so.535.1"}; }},
         Harm{"FullDisk", "space", "error", "1.0 MiB free", [](auto& f) { f.state_free = 1 << 20; }},

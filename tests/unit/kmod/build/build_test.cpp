@@ -209,7 +209,9 @@ TEST_F(BuildTest, PreflightNamesEverythingMissing) {
     ASSERT_EQ(none.size(), 1U);
     EXPECT_NE(none[0].text.find("headers of kernel " + test_kernel + " not found"), std::string::npos);
     EXPECT_NE(none[0].hint.find("linux-headers-" + test_kernel), std::string::npos);
-    EXPECT_NE(none[0].hint.find(": gpuhostctl upgrade " + test_version + " MODULES/*.ko."),
+    EXPECT_NE(none[0].hint.find(": gpuhostctl driver import MODULES/*.ko."), std::string::npos);
+    directory_.write("proc/sys/kernel/osrelease", test_kernel + "\n");
+    EXPECT_NE(preflight().at(0).hint.find(": gpuhostctl upgrade " + test_version + " MODULES/*.ko."),
               std::string::npos);
     headers("6.1.0-56-amd64");
     ASSERT_TRUE(root_.remove("/lib/modules/" + test_kernel + "/build/Module.symvers"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
+#include "kmod/module/headers.hpp"
 #include "kmod/plan/driver_choice.hpp"
 #include "kmod/plan/driver_plan.hpp"
 
@@ -720,13 +721,19 @@ TEST(DriverChoice, BuildNeedsSourceAndHeaders) {
     observed.store.versions.pop_back();
     observed.store.versions[0].modules.clear();
     observed.store.versions[0].sources.emplace_back().flavour = "open";
-    const std::string without = "Install the headers of kernel 6.1.0-50-amd64, which a build needs (Debian: "
-                                "linux-headers-6.1.0-50-amd64, EL: kernel-devel-6.1.0-50-amd64). Then run: "
-                                "gpuhostctl upgrade 550.163.01.";
-    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, without);
-    observed.kernels = {{kernel, false}};
-    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, without);
+    const std::string headers = "Install the headers of exactly this kernel (Debian: "
+                                "linux-headers-6.1.0-50-amd64, EL: kernel-devel-6.1.0-50-amd64). ";
+    const std::string then = "Then run: gpuhostctl upgrade 550.163.01. Or use modules that are already "
+                             "built: gpuhostctl upgrade 550.163.01 MODULES/*.ko.";
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, headers + then);
+    observed.kernels = {{kernel, false, {headers_not_found(kernel)}}};
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, headers + then);
+    for (const char* program : {"make", "cc"})
+        observed.kernels[0].build_problems.push_back(
+            {base::Errc::Unsupported, std::string("no ") + program, "Install a compiler."});
+    EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint, headers + "Install a compiler. " + then);
     observed.kernels[0].headers = true;
+    observed.kernels[0].build_problems.clear();
     EXPECT_EQ(plan_of(observed, Json::object()).undecided->hint,
               "Choose one: gpuhostctl upgrade 550.163.01, or set Version= in gpuhostd.conf.");
 }
