@@ -155,7 +155,7 @@ def check_verdict(t, host):
     host.ctl("reload")
     t.ok(host.ctl("status").stdout.startswith("NOT OK: no driver is chosen"), "the driver precedes the configuration")
     host.ctl("driver", "swap", NEW, check=0)
-    wanted = f"NOT OK: configuration: {MAIN}:2: unknown key 'Versoin' in [Driver], ignoring (did you mean 'Version'?). Check it: gpuhostctl config check.\n"
+    wanted = f"NOT OK: configuration: {MAIN}:2: unknown key 'Versoin' in [Driver], ignoring (did you mean 'Version'?)\nHint: Check it: gpuhostctl config check.\n"
     run = host.ctl("status")
     t.ok(run.returncode == NOT_OK and run.stdout.startswith(wanted), "status is NOT OK with a mistake", run.stdout)
     t.ok("Config: 2 problems, see: gpuhostctl config check\n" in run.stdout, "status counts problems of the configuration", run.stdout)

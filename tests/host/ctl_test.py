@@ -207,7 +207,7 @@ def documents(bus):
     T.equal(shown.pop("verdict")["ok"], True, "status --json has the verdict")
     T.equal(shown, HOST, "status --json contains the daemon's document")
     bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
-    expect(run(bus, "status"), "status of a host with pending steps exits with 3", 3, out="NOT OK: pending: t. Apply it: gpuhostctl apply.\n.*")
+    expect(run(bus, "status"), "status of a host with pending steps exits with 3", 3, out="NOT OK: pending: t\nHint: Apply it: gpuhostctl apply.\n.*")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     for option, lines in (("--json=short", 1), ("--json", 1), ("-qj", 1)):
         T.equal(run(bus, "status", option).out.count("\n"), lines, f"{option} off a terminal prints one line")
@@ -585,7 +585,7 @@ def verdict(bus):
     bus.tell("answer", "Manager.Describe", json.dumps(HOST))
     expect(run(bus, "wait-ready"), "wait-ready on a converged host exits with 0")
     bus.tell("answer", "Manager.Describe", json.dumps(PENDING))
-    expect(run(bus, "wait-ready"), "wait-ready with pending steps exits with 3", 3, err="NOT OK: pending: t. Apply it: gpuhostctl apply.\n")
+    expect(run(bus, "wait-ready"), "wait-ready with pending steps exits with 3", 3, err="NOT OK: pending: t\nHint: Apply it: gpuhostctl apply.\n")
     bus.tell("answer", "Manager.Describe", json.dumps(HOST | {"state": "busy", "operation": 12}))
     waiting = Run(bus, "wait-ready", f"--timeout={PATIENCE}s")
     bus.wait_for("Manager.Describe")

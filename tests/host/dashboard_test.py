@@ -154,7 +154,7 @@ def check_idle(t, tmux):
 def check_daemon(t, host, tmux):
     tmux.keys("Home")
     host.kill_daemon()
-    t.ok(tmux.shows("NOT OK: gpuhostd is not running. Start it: systemctl start gpuhostd."), "a stopped daemon is the verdict", tmux.screen())
+    t.ok(tmux.shows("NOT OK: gpuhostd is not running", "Hint: Start it: systemctl start gpuhostd."), "a stopped daemon is the verdict", tmux.screen())
     host.start_daemon()
     t.ok(tmux.shows(f"OK: driver {NEW} serves 2 GPUs", "idle, kernel"), "a started daemon is shown again", tmux.screen())
 

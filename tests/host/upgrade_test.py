@@ -278,6 +278,12 @@ def check_build(t, maker):
         run = host.ctl("upgrade", source)
         t.ok(run.returncode != 0 and host.loaded().get("nvidia") == OLD and f"a build of the modules of {BUILT}" in run.stderr,
              "a build without headers stops the upgrade", *said(run))
+        configure(host, f"[Driver]\nVersion={BUILT}\n")
+        shown = host.ctl("status").stdout
+        ways = ("Install the headers of exactly this kernel ", f"Or use modules that are already built: gpuhostctl upgrade {BUILT} MODULES/*.ko.")
+        t.ok(shown.startswith(f"NOT OK: driver {BUILT} has no modules for kernel {KERNEL}\nHint: {ways[0]}")
+             and all(way in run.stderr and shown.count(way) == 1 for way in ways), "status names the ways of the error, once", shown, run.stderr)
+        configure(host, "")
         for name in ("Makefile", "Module.symvers", ".config"):
             write(host.path(f"/lib/modules/{KERNEL}/build/{name}"), "\n")
         write(host.path(f"/lib/modules/{KERNEL}/build/include/generated/utsrelease.h"), f'#define UTS_RELEASE "{KERNEL}"\n')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict of a host: the first line of status, exit statuses, and hints without a selected driver."""
+"""The verdict of a host: the first lines of status, exit statuses, and hints without a selected driver."""
 import os
 import shutil
 
@@ -63,13 +63,13 @@ def check_driver_serves(t, host):
     t.equal(host.json("status")["verdict"], {"ok": True, "text": f"driver {NEW} serves {len(GPUS)} GPUs", "hint": ""},
             "status --json has the verdict OK")
     os.unlink(host.path(f"/sys/bus/pci/devices/{GPUS[1]}/driver"))
-    check(t, host, "a GPU without the driver is not OK", NOT_OK, f"NOT OK: driver {NEW} does not serve 1 GPU of 2: {GPUS[1]}.")
+    check(t, host, "a GPU without the driver is not OK", NOT_OK, f"NOT OK: driver {NEW} does not serve 1 GPU of 2: {GPUS[1]}")
 
 
 def check_wanted_and_missing(t, host):
     write(host.path(CONF), "[Driver]\nVersion=560.35.03\nVersoin=1\n")
     host.ctl("reload")
-    check(t, host, "a configured driver that is missing is not OK", NOT_OK, "NOT OK: driver 560.35.03 is not in the driver store. ")
+    check(t, host, "a configured driver that is missing is not OK", NOT_OK, "NOT OK: driver 560.35.03 is not in the driver store")
     t.ok("Config: 1 problem, see: gpuhostctl config check" in host.ctl("status").stdout,
          "status counts problems of the configuration", host.ctl("status").stdout)
 

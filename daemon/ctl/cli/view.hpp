@@ -5,6 +5,7 @@
 
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/client/client.hpp"
+#include "daemon/client/verdict.hpp"
 #include "daemon/ctl/cli/terminal.hpp"
 
 #include <cstdint>
@@ -78,13 +79,15 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const base::Json& cdi);
 void add_image_lines(Facts& facts, const Screen& screen, const base::Json& images);
 
 // The host
-/// Renders status. `last` is the newest operation, or null.
+/// Renders status without the verdict. `last` is the newest operation, or null. `shown` is the verdict above:
+/// its problem and its hint are not repeated.
 [[nodiscard]] std::string render_status(const Screen& screen, const base::Json& host, const base::Json& last,
-                                        std::uint64_t now_us);
+                                        std::uint64_t now_us, const client::Verdict& shown = {});
 /// Add some of the lines of status. `host` is the document of Manager.Describe, `last` the newest operation.
 void add_host_lines(Facts& facts, const Screen& screen, const base::Json& host);
 void add_config_lines(Facts& facts, const Screen& screen, const base::Json& host);
-void add_pending_lines(Facts& facts, const Screen& screen, const base::Json& host);
+void add_pending_lines(Facts& facts, const Screen& screen, const base::Json& host,
+                       const client::Verdict& shown);
 void add_cluster_lines(Facts& facts, const base::Json& host);
 void add_last_lines(Facts& facts, const Screen& screen, const base::Json& last, std::uint64_t now_us);
 

@@ -10,7 +10,7 @@
 namespace gpuhost::ctl::dashboard {
 namespace {
 
-constexpr std::size_t most_verdict_lines = 3;
+constexpr std::size_t most_verdict_lines = 4;
 constexpr const char* keys = " Tab: next pane  ↑↓: move  Enter: open  r: refresh  ?: help  q: quit";
 constexpr const char* detail_keys = " ↑↓ PgUp PgDn: scroll  Esc: back  r: refresh  ?: help";
 

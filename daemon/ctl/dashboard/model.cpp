@@ -47,7 +47,7 @@ std::vector<Row> host_rows(const Documents& documents, const Screen& screen) {
     Facts facts;
     add_host_lines(facts, screen, documents.host);
     add_config_lines(facts, screen, documents.host);
-    add_pending_lines(facts, screen, documents.host);
+    add_pending_lines(facts, screen, documents.host, verdict_of(documents));
     return rows_from(facts.render(screen));
 }
 

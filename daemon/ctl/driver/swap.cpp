@@ -33,9 +33,8 @@ const Verb driver_swap_verb{
     "problems are listed at once. Then the swap stops the driver's clients, unloads its modules, loads those "
     "of VERSION, switches the host to its libraries, tools and firmware, and validates the result. If a step "
     "fails, the steps before it are undone and the previous driver runs again. The version must be in the "
-    "store, with modules for the running kernel. After a success, prints the first line of status, but not "
-    "with --json, --no-wait or --dry-run. The exit status is that of the operation, also if the line says "
-    "NOT OK.",
+    "store, with modules for the running kernel. After a success, prints the verdict of status, but not "
+    "with --json, --no-wait or --dry-run. The exit status is that of the operation, also if it is NOT OK.",
     1,
     1,
     options,

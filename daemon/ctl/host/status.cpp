@@ -29,7 +29,7 @@ base::Result<int> run(Session& session) {
     } else {
         host["cluster"]["upgrade"] = upgrade_by_cluster();
         session.page(render_verdict(session.out(), verdict) +
-                     render_status(session.out(), host, last, base::realtime_us()));
+                     render_status(session.out(), host, last, base::realtime_us(), verdict));
     }
     return verdict.ok ? 0 : not_ok_exit_status;
 }
@@ -43,8 +43,9 @@ const Verb status_verb{
     "status",
     "",
     "show whether this host is OK, and why not",
-    "Shows whether this host is OK. The first line begins with OK:, or with NOT OK:, the reason, and the "
-    "first thing to do. The other lines show the loaded and the selected driver, the GPUs, pending changes "
+    "Shows whether this host is OK. The first line begins with OK:, or with NOT OK: and the reason. Then the "
+    "second line is a hint, the first thing to do. The other lines show the loaded and the selected driver, "
+    "the GPUs, pending changes "
     "with their reasons, and the last operation. If the host is not OK the exit status is 3.",
     0,
     0,

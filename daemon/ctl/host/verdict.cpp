@@ -47,10 +47,12 @@ Json to_json(const Verdict& verdict) {
 }
 
 std::string render_verdict(const Screen& screen, const Verdict& verdict) {
-    const std::string line =
-        screen.paint(verdict.ok ? Style::Good : Style::Bad, verdict.ok ? "OK:" : "NOT OK:") + " " +
-        verdict.text + (verdict.hint.empty() ? "" : ". " + verdict.hint);
-    return (screen.terminal ? wrap(line, screen.columns, 0, 8) : line) + "\n";
+    const std::string lead =
+        verdict.ok ? screen.paint(Style::Good, "OK:") : screen.paint(Style::Bad, "NOT OK:");
+    return hanging(screen, lead + " ", verdict.text) + "\n" +
+           (verdict.hint.empty()
+                ? ""
+                : hanging(screen, screen.paint(Style::Bold, "Hint:") + " ", verdict.hint) + "\n");
 }
 
 } // namespace gpuhost::ctl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints whether this host is in order: the first line of 'status', and the last one of verbs that change the
-// running driver.
+// Prints whether this host is in order: the first lines of 'status', and the last ones of verbs that change
+// the running driver.
 #pragma once
 
 #include "daemon/base/json_fwd.hpp"
@@ -25,7 +25,7 @@ using client::Verdict;
 /// operation already runs. Returns the exit status of the operation.
 [[nodiscard]] base::Result<int> run_operation_with_verdict(Session& session, const client::Request& request);
 [[nodiscard]] base::Json to_json(const Verdict& verdict);
-/// Returns one line: "OK: …" or "NOT OK: … HINT".
+/// Returns "OK: …", or "NOT OK: …" and the hint as a line of its own.
 [[nodiscard]] std::string render_verdict(const Screen& screen, const Verdict& verdict);
 
 } // namespace gpuhost::ctl

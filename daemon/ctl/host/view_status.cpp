@@ -13,6 +13,7 @@
 namespace gpuhost::ctl {
 
 using base::Json;
+using client::Verdict;
 
 namespace {
 
@@ -40,39 +41,45 @@ std::string host_line(const Screen& screen, const Json& host) {
            ", kernel " + text_of(host, "kernel");
 }
 
-void add_problem(Facts& facts, const Screen& screen, const char* label, const Json& problem) {
+/// Shows a problem unless the verdict shows it.
+void add_problem(Facts& facts, const Screen& screen, const char* label, const Json& problem,
+                 const Verdict& shown) {
+    const std::string hint = text_of(problem, "hint");
+    if (text_of(problem, "text") == shown.text && hint == shown.hint)
+        return;
     facts.add(label, screen.paint(Style::Bad, text_of(problem, "text")));
-    if (const std::string hint = text_of(problem, "hint"); !hint.empty())
+    if (!hint.empty())
         facts.add("Hint", hint);
 }
 
 /// Shows what one component would change, why, and its problems.
-void add_pending(Facts& facts, const Screen& screen, const Json& plan) {
+void add_pending(Facts& facts, const Screen& screen, const Json& plan, const Verdict& shown) {
     facts.add("Pending", screen.paint(Style::Warn, text_of(plan, "title")));
     for (const std::string& reason : base::strings_or_empty(plan, "reasons"))
         facts.add("", printable(reason));
     for (const Json& problem : list_of(plan, "problems"))
-        add_problem(facts, screen, "Problem", problem);
+        add_problem(facts, screen, "Problem", problem, shown);
 }
 
 /// Returns true if a component has changes or problems.
-bool add_pending_components(Facts& facts, const Screen& screen, const Json& components) {
+bool add_pending_components(Facts& facts, const Screen& screen, const Json& components,
+                            const Verdict& shown) {
     bool any = false;
     bool can_be_done = false;
     for (const auto& component : components.items()) {
         const Json& plan = base::member(component.value(), "plan");
         if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object()) {
-            add_problem(facts, screen, "Pending", undecided);
+            add_problem(facts, screen, "Pending", undecided, shown);
             any = true;
         }
         if (list_of(plan, "steps").empty() && list_of(plan, "problems").empty())
             continue;
-        add_pending(facts, screen, plan);
+        add_pending(facts, screen, plan, shown);
         any = true;
         can_be_done = can_be_done || list_of(plan, "problems").empty();
     }
-    if (can_be_done)
-        facts.add("Hint", "Apply it: gpuhostctl apply.");
+    if (const char* const apply = "Apply it: gpuhostctl apply."; can_be_done && shown.hint != apply)
+        facts.add("Hint", apply);
     return any;
 }
 
@@ -106,11 +113,11 @@ void add_config_lines(Facts& facts, const Screen& screen, const Json& host) {
                                 ", see: gpuhostctl config check");
 }
 
-void add_pending_lines(Facts& facts, const Screen& screen, const Json& host) {
+void add_pending_lines(Facts& facts, const Screen& screen, const Json& host, const Verdict& shown) {
     // During an operation the host always differs from its configuration, so the pending changes are not
     // shown.
     const bool busy = text_of(host, "state") == "busy";
-    if (!busy && !add_pending_components(facts, screen, base::member(host, "components")))
+    if (!busy && !add_pending_components(facts, screen, base::member(host, "components"), shown))
         facts.add("Pending", "nothing");
 }
 
@@ -152,7 +159,8 @@ void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::u
         facts.add("Hint", "gpuhostctl operation show " + std::to_string(number_of(last, "id")));
 }
 
-std::string render_status(const Screen& screen, const Json& host, const Json& last, std::uint64_t now_us) {
+std::string render_status(const Screen& screen, const Json& host, const Json& last, std::uint64_t now_us,
+                          const Verdict& shown) {
     Facts facts;
     add_host_lines(facts, screen, host);
     for (const auto& [component, add] : component_lines)
@@ -162,7 +170,7 @@ std::string render_status(const Screen& screen, const Json& host, const Json& la
             add(facts, screen, observed);
     add_config_lines(facts, screen, host);
     add_cluster_lines(facts, host);
-    add_pending_lines(facts, screen, host);
+    add_pending_lines(facts, screen, host, shown);
     if (last.is_object())
         add_last_lines(facts, screen, last, now_us);
     return facts.render(screen);

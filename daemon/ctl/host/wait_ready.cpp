@@ -86,7 +86,7 @@ const Verb wait_ready_verb{
     "",
     "wait until gpuhostd has finished its work, and check that the host is OK",
     "Waits until gpuhostd has finished its own work and no operation runs. It succeeds if the host is OK; "
-    "otherwise it prints the first line of status and exits with 3. It also waits for the daemon to start. "
+    "otherwise it prints the verdict of status and exits with 3. It also waits for the daemon to start. "
     "With --converged it only waits until container runtimes and the kubelet may start.",
     0,
     0,

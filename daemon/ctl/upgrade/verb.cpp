@@ -44,7 +44,7 @@ const Verb upgrade_verb{
     "modules for the running kernel if the store has none, swaps to the version, and applies the rest of the "
     "configuration. The version is the named one, else the only one in the input. Without input it is that "
     "of the cluster's policy, else Version= in gpuhostd.conf(5), else the newest in the store. Ends with the "
-    "first line of status. If a part fails, later parts do not run; the same command continues there. With "
+    "verdict of status. If a part fails, later parts do not run; the same command continues there. With "
     "--dry-run it changes nothing: it checks the import and the first later part that has something to do, "
     "and names the other parts.",
     0,

@@ -50,9 +50,9 @@ TEST(DashboardFrame, LongVerdictIsMarkedAsCut) {
         documents.problem->message += " reason";
     View view;
     const Frame frame = compose(documents, view, {24, 80});
-    EXPECT_NE(painted({}, frame[2]).find("…"), std::string::npos) << text_of_lines(frame);
-    EXPECT_EQ(width_of(frame[2]), 80U);
-    EXPECT_NE(painted({}, frame[3]).find("─ Host ─"), std::string::npos) << text_of_lines(frame);
+    EXPECT_NE(painted({}, frame[3]).find("…"), std::string::npos) << text_of_lines(frame);
+    EXPECT_EQ(width_of(frame[3]), 80U);
+    EXPECT_NE(painted({}, frame[4]).find("─ Host ─"), std::string::npos) << text_of_lines(frame);
 }
 
 TEST(DashboardFrame, FocusedPaneMarksItsCursor) {

@@ -101,7 +101,7 @@ TEST(DashboardModel, VerdictIsThatOfStatus) {
     Documents gone;
     gone.problem = base::Error{base::Errc::Failed, "gpuhostd is not running", "Start it."};
     EXPECT_EQ(text_of_lines(verdict_lines(gone, {true, true, 80, 24})),
-              "NOT OK: gpuhostd is not running. Start it.\n");
+              "NOT OK: gpuhostd is not running\nHint: Start it.\n");
     EXPECT_EQ(shown(Pane::Driver, gone), "not known\n");
 }
 

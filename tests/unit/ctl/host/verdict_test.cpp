@@ -65,8 +65,8 @@ TEST(Verdict, OkIfVersionIsOff) {
 TEST(Verdict, NotOkIfDriverMissesGpu) {
     Json dead = host();
     dead["components"]["driver"]["observed"]["gpus"][1]["driver"] = "";
-    EXPECT_EQ(said(dead), "NOT OK: driver 550.163.01 does not serve 1 GPU of 2: 0000:02:00.0. "
-                          "Find the reason: gpuhostctl doctor.\n");
+    EXPECT_EQ(said(dead), "NOT OK: driver 550.163.01 does not serve 1 GPU of 2: 0000:02:00.0\n"
+                          "Hint: Find the reason: gpuhostctl doctor.\n");
     dead["components"]["driver"]["observed"]["configured"] = "preinstalled";
     EXPECT_FALSE(verdict_of(dead, {}).ok);
 }
@@ -76,25 +76,25 @@ TEST(Verdict, NotOkIfNoDriverIsChosen) {
     fresh["components"]["driver"]["plan"]["undecided"] = {{"code", "refused"},
                                                           {"text", "no driver is chosen"},
                                                           {"hint", "Choose one: gpuhostctl driver swap 550"}};
-    EXPECT_EQ(said(fresh), "NOT OK: no driver is chosen. Choose one: gpuhostctl driver swap 550\n");
+    EXPECT_EQ(said(fresh), "NOT OK: no driver is chosen\nHint: Choose one: gpuhostctl driver swap 550\n");
 }
 
 TEST(Verdict, NotOkIfSomethingIsPending) {
     Json pending = host();
     pending["components"]["cdi"]["plan"]["title"] = "publish";
     pending["components"]["cdi"]["plan"]["steps"] = {{{"kind", "cdi.publish"}}};
-    EXPECT_EQ(said(pending), "NOT OK: pending: publish. Apply it: gpuhostctl apply.\n");
+    EXPECT_EQ(said(pending), "NOT OK: pending: publish\nHint: Apply it: gpuhostctl apply.\n");
     pending["components"]["driver"]["plan"]["problems"] = {
         {{"code", "in-use"}, {"text", "held by train.service"}, {"hint", "Stop it."}}};
-    EXPECT_EQ(said(pending), "NOT OK: held by train.service. Stop it.\n") << "the driver has priority";
+    EXPECT_EQ(said(pending), "NOT OK: held by train.service\nHint: Stop it.\n") << "the driver has priority";
 }
 
 TEST(Verdict, NotOkIfConfigurationHasMistakes) {
     Json mistaken = host();
     mistaken["config_problems"] = {"/etc/a.conf:2: unknown key 'Foo' in [CDI], ignoring", "another"};
     mistaken["components"]["cdi"]["plan"]["steps"] = {{{"kind", "cdi.publish"}}};
-    EXPECT_EQ(said(mistaken), "NOT OK: configuration: /etc/a.conf:2: unknown key 'Foo' in [CDI], ignoring. "
-                              "Check it: gpuhostctl config check.\n");
+    EXPECT_EQ(said(mistaken), "NOT OK: configuration: /etc/a.conf:2: unknown key 'Foo' in [CDI], ignoring\n"
+                              "Hint: Check it: gpuhostctl config check.\n");
     mistaken["components"]["driver"]["observed"]["gpus"][1]["driver"] = "";
     EXPECT_NE(said(mistaken).find("does not serve 1 GPU of 2"), std::string::npos)
         << "the driver has priority";
@@ -103,15 +103,15 @@ TEST(Verdict, NotOkIfConfigurationHasMistakes) {
 TEST(Verdict, NotOkIfComponentCannotBeObserved) {
     Json unseen = host();
     unseen["components"]["cdi"] = {{"error", {{"code", "failed"}, {"message", "I/O error"}}}};
-    EXPECT_EQ(said(unseen), "NOT OK: cdi: I/O error. See why: journalctl --unit=gpuhostd.\n");
+    EXPECT_EQ(said(unseen), "NOT OK: cdi: I/O error\nHint: See why: journalctl --unit=gpuhostd.\n");
 }
 
 TEST(Verdict, NotOkWhileHostChanges) {
     Json busy = host();
     busy["state"] = "busy";
     const Json swap{{"id", 12}, {"title", "swap driver"}, {"changes_host", true}};
-    EXPECT_EQ(said(busy, swap), "NOT OK: operation 12 changes this host: swap driver. "
-                                "Wait for it: gpuhostctl operation wait 12.\n");
+    EXPECT_EQ(said(busy, swap), "NOT OK: operation 12 changes this host: swap driver\n"
+                                "Hint: Wait for it: gpuhostctl operation wait 12.\n");
     EXPECT_TRUE(verdict_of(busy, {{"id", 13}, {"title", "import"}, {"changes_host", false}}).ok);
     Json dry = swap;
     dry["dry_run"] = true;
@@ -121,11 +121,11 @@ TEST(Verdict, NotOkWhileHostChanges) {
 TEST(Verdict, NotOkBeforeConvergenceAndReboot) {
     Json starting = host();
     starting["ready"] = false;
-    EXPECT_EQ(said(starting), "NOT OK: gpuhostd is still starting. "
-                              "Wait for it: gpuhostctl wait-ready.\n");
+    EXPECT_EQ(said(starting), "NOT OK: gpuhostd is still starting\n"
+                              "Hint: Wait for it: gpuhostctl wait-ready.\n");
     Json stuck = host();
     stuck["state"] = "reboot-required";
-    EXPECT_EQ(said(stuck), "NOT OK: this host requires a reboot. Reboot it: systemctl reboot.\n");
+    EXPECT_EQ(said(stuck), "NOT OK: this host requires a reboot\nHint: Reboot it: systemctl reboot.\n");
 }
 
 TEST(Verdict, JsonHasTextAndHint) {

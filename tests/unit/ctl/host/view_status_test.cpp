@@ -139,6 +139,25 @@ TEST(StatusView, PendingStepsHaveReasons) {
         << text;
 }
 
+TEST(StatusView, ProblemOfTheVerdictIsNotRepeated) {
+    Json pending = host();
+    Json& plan = pending["components"]["driver"]["plan"];
+    plan["undecided"] = {{"code", "refused"}, {"text", "no driver is chosen"}, {"hint", "Choose one."}};
+    pending["components"]["cdi"]["plan"] = {
+        {"title", "publish"},
+        {"steps", {{{"summary", "y"}}}},
+        {"problems", {{{"text", "no driver is chosen"}, {"hint", "Another hint."}}}}};
+    const std::string text =
+        render_status({}, pending, Json(), 0, {false, "no driver is chosen", "Choose one."});
+    EXPECT_NE(text.find("nvidia-persistenced.service\n"
+                        " Pending: publish\n"
+                        " Problem: no driver is chosen\n"
+                        "    Hint: Another hint.\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("Choose one."), std::string::npos) << text;
+}
+
 TEST(StatusView, RunningOperationIsShown) {
     auto running = swap_operation("running", {"done", "running", "pending"});
     running["ended_us"] = 0;
