@@ -90,8 +90,8 @@ struct StepContext {
     /// Keeps a descriptor open until the worker process exits. The worker may run later steps of the
     /// operation too, so the descriptor stays open for them. The default closes it.
     std::function<void(base::UniqueFd)> keep = [](base::UniqueFd) {};
-    /// Adds the members of an object to the output of a preflight, which a dry run shows. Facts about the
-    /// input, such as the driver versions in a bundle. Later phases have an output of their own.
+    /// Adds members to the output of a preflight, which a dry run shows: facts about the input, such as a
+    /// bundle's driver versions. "skip_kinds" works as in the output of apply, which is another one.
     std::function<void(const base::Json& facts)> describe = [](const base::Json&) {};
 };
 

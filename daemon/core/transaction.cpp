@@ -162,6 +162,7 @@ Result<void> Transaction::done(const Record& record) {
         // that still apply. Notes stay, because they are about the preflight itself.
         if (record.output.is_object() && !preflights_[step_].empty())
             outputs_[preflights_[step_].front()] = record.output;
+        skip_kinds(base::strings_or_empty(record.output, "skip_kinds"), 0);
         preflight_ended();
         break;
     case Phase::Apply:
@@ -169,7 +170,8 @@ Result<void> Transaction::done(const Record& record) {
         outputs_[step_] = with_notes_of(outputs_[step_], record.output);
         for (std::size_t step = step_ + 1; step < std::min(following, states_.size()); ++step)
             states_[step] = StepState::Skipped;
-        skip_kinds(base::strings_or_empty(record.output, "skip_kinds"));
+        // Steps of the group in flight run: their worker decides by itself which of its steps is next.
+        skip_kinds(base::strings_or_empty(record.output, "skip_kinds"), std::max(step_, last_) + 1);
         break;
     case Phase::Undo:
         states_[step_] = StepState::Undone;
@@ -189,10 +191,9 @@ Result<void> Transaction::done(const Record& record) {
     return {};
 }
 
-/// Marks steps of these kinds as skipped. Steps of the group in flight run: their worker decides by itself
-/// which of its steps is next.
-void Transaction::skip_kinds(const std::vector<std::string>& kinds) {
-    for (std::size_t step = std::max(step_, last_) + 1; step < states_.size(); ++step)
+/// Marks steps of these kinds as skipped, from the step `first` on.
+void Transaction::skip_kinds(const std::vector<std::string>& kinds, std::size_t first) {
+    for (std::size_t step = first; step < states_.size(); ++step)
         if (std::find(kinds.begin(), kinds.end(), plan_.steps[step].kind) != kinds.end())
             states_[step] = StepState::Skipped;
 }

@@ -78,7 +78,7 @@ class Transaction {
     [[nodiscard]] base::Result<void> start(const Record& record);
     [[nodiscard]] base::Result<void> done(const Record& record);
     [[nodiscard]] base::Result<void> failed(const Record& record);
-    void skip_kinds(const std::vector<std::string>& kinds);
+    void skip_kinds(const std::vector<std::string>& kinds, std::size_t first);
     void resume(const Record& record);
     void undo_failed(const base::Error& error);
     void preflight_ended();

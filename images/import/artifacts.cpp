@@ -90,6 +90,17 @@ Result<LinkTree> tree_of(const core::Artifact& artifact) {
 
 } // namespace
 
+std::vector<std::string> artifact_kinds_for(const BundleManifest& manifest, const HostFacts& host) {
+    std::vector<std::string> kinds;
+    if (manifest.artifacts.empty())
+        return kinds;
+    const std::set<std::string_view> needed = needed_blobs(manifest, host);
+    for (const BundleArtifact& artifact : manifest.artifacts)
+        if (needed.count(artifact.hex) != 0)
+            kinds.push_back(artifact.kind);
+    return kinds;
+}
+
 Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                      const HostFacts& host) {
     if (bundle.manifest.artifacts.empty())

@@ -20,6 +20,10 @@ struct HostArtifacts {
 [[nodiscard]] base::Result<HostArtifacts> host_artifacts(const base::Root& root, const SignedManifest& bundle,
                                                          const HostFacts& host);
 
+/// Returns the kinds of the artifacts that this host needs. Reads only the manifest.
+[[nodiscard]] std::vector<std::string> artifact_kinds_for(const BundleManifest& manifest,
+                                                          const HostFacts& host);
+
 /// Returns the driver versions of which this host imports packages or modules from the bundle, each once,
 /// newest first.
 [[nodiscard]] std::vector<std::string> drivers_for(const BundleManifest& manifest, const HostFacts& host);

@@ -75,6 +75,61 @@ Json facts_of(const SignedManifest& bundle, const Json& args) {
                           std::to_string(manifest.generation) + (is_stream(args) ? ", from peers" : "")}};
 }
 
+constexpr std::string_view mirrors_kind = "images.mirrors";
+constexpr std::string_view repositories_kind = "packages.repositories";
+
+bool has_kind(const std::vector<std::string>& kinds, std::string_view prefix) {
+    return std::any_of(kinds.begin(), kinds.end(),
+                       [&](const std::string& kind) { return base::starts_with(kind, prefix); });
+}
+
+/// Returns the kinds of the steps after an import for which the replaced generation and the new one need the
+/// same files of runtimes or package managers. Returns none if such a file is wrong now ("mends"), or if the
+/// replaced generation is not known, as after an interruption. `artifacts`: the kinds of its artifacts.
+std::vector<std::string> idle_followers(const base::Root& root, const BundleManifest& manifest,
+                                        const std::vector<std::string>& artifacts, const Json& args) {
+    std::vector<std::string> idle;
+    const Catalogue catalogue(root);
+    const auto found = catalogue.record(manifest.name);
+    const auto unfinalized = catalogue.unfinalized();
+    if (base::bool_or(args, "mends", true) || !unfinalized || !unfinalized->empty() ||
+        (!found && found.error().code != Errc::NotFound))
+        return idle;
+    const BundleRecord before = found ? *found : BundleRecord();
+    if (before.registries == registries_of(manifest.images) &&
+        before.namespaces == namespaces_of(manifest.images))
+        idle.emplace_back(mirrors_kind);
+    if (before.packages.empty() && !has_kind(artifacts, packages_kind))
+        idle.emplace_back(repositories_kind);
+    return idle;
+}
+
+/// Reports whether the bundle is installed, and no step of its import has anything to do.
+bool is_installed(const base::Root& root, const BundleManifest& manifest, const ImportPlan& plan,
+                  const Json& args) {
+    return plan.complete && manifest.artifacts.empty() && is_finalized(root) &&
+           !base::bool_or(args, "mends", false);
+}
+
+/// Returns the kinds of the steps that have nothing to do for a bundle. These are steps of other subsystems,
+/// if the bundle has none of their artifacts for this host; args["steps_for"] names them: {"toolkit":
+/// ["toolkit.unpack", …], …}. They are also those of idle_followers(); if the bundle was complete before, all
+/// steps that write such files. The manifest is enough to decide, so a preflight counts the same steps.
+std::vector<std::string> idle_steps(const base::Root& root, const BundleManifest& manifest, bool complete,
+                                    const Json& args) {
+    const std::vector<std::string> artifacts = artifact_kinds_for(manifest, host_facts_from_json(args));
+    std::vector<std::string> idle;
+    if (complete && !base::bool_or(args, "mends", false))
+        idle = {std::string(mirrors_kind), std::string(repositories_kind)};
+    else
+        idle = idle_followers(root, manifest, artifacts, args);
+    for (const auto& [prefix, kinds] : base::member(args, "steps_for").items())
+        if (!has_kind(artifacts, prefix))
+            for (const Json& kind : kinds)
+                idle.push_back(kind.get<std::string>());
+    return idle;
+}
+
 /// Verifies the signature of a bundle in files, and makes the checks of plan_import(). Does not read a pipe,
 /// because a pipe can be read only once. For a pipe, the phase apply makes the same checks before it writes.
 Result<Problems> receive_preflight(StepContext& context, const Json& args) {
@@ -92,7 +147,12 @@ Result<Problems> receive_preflight(StepContext& context, const Json& args) {
     if (!plan)
         return Problems{problem_of(plan.error())};
     warn_of_image_gc(context, args, plan->missing_bytes);
-    context.describe(facts_of(bundle->signed_manifest(), args));
+    Json facts = facts_of(bundle->signed_manifest(), args);
+    std::vector<std::string> idle = idle_steps(context.root, bundle->manifest(), plan->complete, args);
+    if (is_installed(context.root, bundle->manifest(), *plan, args))
+        idle.insert(idle.end(), {"bundle.commit", "bundle.finalize"});
+    facts["skip_kinds"] = idle;
+    context.describe(facts);
     return Problems();
 }
 
@@ -102,27 +162,6 @@ Json report_of(const SignedManifest& bundle, const ImportPlan& plan, const Json&
     report["written_bytes"] = plan.missing_bytes;
     report["present_blobs"] = plan.present_blobs;
     return report;
-}
-
-constexpr std::string_view mirrors_kind = "images.mirrors";
-constexpr std::string_view repositories_kind = "packages.repositories";
-
-/// Returns the kinds of the steps that have nothing to do. These are steps of other subsystems, if the bundle
-/// has none of their artifacts for this host; args["steps_for"] names them: {"toolkit": ["toolkit.unpack",
-/// …], …}. If the bundle was complete before, they are also the steps after the import.
-std::vector<std::string> idle_steps(const std::vector<core::Artifact>& artifacts, bool complete,
-                                    const Json& args) {
-    std::vector<std::string> idle;
-    if (complete && !base::bool_or(args, "mends", false))
-        idle = {std::string(mirrors_kind), std::string(repositories_kind)};
-    for (const auto& [prefix, kinds] : base::member(args, "steps_for").items())
-        if (std::none_of(artifacts.begin(), artifacts.end(),
-                         [&prefix = prefix](const core::Artifact& artifact) {
-                             return base::starts_with(artifact.kind, prefix);
-                         }))
-            for (const Json& kind : kinds)
-                idle.push_back(kind.get<std::string>());
-    return idle;
 }
 
 std::string count_of(std::uint64_t done, std::uint64_t total) {
@@ -179,11 +218,10 @@ Result<Json> receive_signed(StepContext& context, const Json& args, const Signed
     }
     GPUHOST_TRY(artifacts, host_artifacts(context.root, bundle, host_facts_from_json(args)));
     Json report = report_of(bundle, plan, args);
-    if (plan.complete && bundle.manifest.artifacts.empty() && is_finalized(context.root) &&
-        !base::bool_or(args, "mends", false))
+    if (is_installed(context.root, bundle.manifest, plan, args))
         report["skip"] = base::int_or(args, "steps_after", 0);
     else
-        report["skip_kinds"] = idle_steps(artifacts.others, plan.complete, args);
+        report["skip_kinds"] = idle_steps(context.root, bundle.manifest, plan.complete, args);
     GPUHOST_CHECK(
         core::write_artifacts(context.root, context.staging, {std::move(artifacts.others), plan.complete}));
     return report;
@@ -246,7 +284,10 @@ Result<Json> convert_apply(StepContext& context, const Json& args) {
                                           host_facts_from_json(args), policy_of(args), on_bytes));
     for (const std::string& warning : found.warnings)
         context.warn(warning);
-    return Json{{"name", found.manifest.name}, {"unsigned", true}, {"images", found.manifest.images.size()}};
+    return Json{{"name", found.manifest.name},
+                {"unsigned", true},
+                {"images", found.manifest.images.size()},
+                {"skip_kinds", idle_followers(context.root, found.manifest, {}, args)}};
 }
 
 core::StepCode convert_code() {
@@ -282,36 +323,15 @@ core::StepCode commit_code() {
     return {.name = "bundle.commit", .apply = commit_apply, .undo = commit_undo};
 }
 
-/// Returns the kinds of the steps after an import for which the replaced generation and the new one need the
-/// same files of runtimes or package managers. Returns none if the replaced one is not known, as after an
-/// interruption.
-std::vector<std::string> idle_followers(const base::Root& root, const std::string& name) {
-    const Catalogue catalogue(root);
-    const auto replaced = catalogue.is_new(name) ? BundleRecord() : catalogue.replaced(name);
-    const auto now = catalogue.record(name);
-    if (!now || !replaced)
-        return {};
-    const BundleRecord& before = *replaced;
-    std::vector<std::string> idle;
-    if (before.registries == now->registries && before.namespaces == now->namespaces)
-        idle.emplace_back(mirrors_kind);
-    if (before.packages.empty() && now->packages.empty())
-        idle.emplace_back(repositories_kind);
-    return idle;
-}
-
-Result<Json> finalize_apply(StepContext& context, const Json& args) {
+Result<Json> finalize_apply(StepContext& context, const Json&) {
     GPUHOST_TRY(received, received_bundle(context.root));
-    const std::vector<std::string> idle = received && !base::bool_or(args, "mends", true)
-                                              ? idle_followers(context.root, received->name)
-                                              : std::vector<std::string>();
     GPUHOST_CHECK(received ? finalize_import(context.root, received->digest)
                            : Catalogue(context.root).finalize());
     GPUHOST_CHECK(remove_other_incoming(context.root, "")); // files of earlier imports
     // Removes blobs that only the replaced generation used, or that an interrupted import left.
     if (auto freed = remove_garbage(context.root); !freed)
         context.warn("unused blobs are not removed: " + freed.error().message);
-    return Json{{"skip_kinds", idle}};
+    return Json::object();
 }
 
 core::StepCode finalize_code() {

@@ -44,16 +44,15 @@ void add_followers(Plan& plan, const core::Settings& settings, bool forward) {
     }
 }
 
-/// Adds the steps that all imports have in common, after bundle.receive or bundle.convert. `mends` is true if
-/// a file of a runtime or package manager differs from the catalogue already. The steps that write such files
-/// must then not be skipped.
-void add_entry(Plan& plan, const core::Desired& desired, const Json& host, bool mends) {
+/// Adds the steps that all imports have in common, after bundle.receive or bundle.convert.
+void add_entry(Plan& plan, const core::Desired& desired, const Json& host) {
     plan.steps.push_back({"bundle.commit", "add it to the catalogue", host});
-    plan.steps.push_back({"bundle.finalize", "remove what it replaces", {{"mends", mends}}, true});
+    plan.steps.push_back({"bundle.finalize", "remove what it replaces", Json::object(), true});
     add_followers(plan, desired.settings, true);
 }
 
-/// Reports whether all files of runtimes and package managers agree with the catalogue.
+/// Reports whether all files of runtimes and package managers agree with the catalogue. If not, the argument
+/// "mends" of an import is true: the steps that write such files must then not be skipped.
 bool followers_are_right(const Json& observed) {
     return base::strings_or_empty(base::member(observed, "mirrors"), "wrong").empty() &&
            base::strings_or_empty(base::member(observed, "packages"), "wrong").empty();
@@ -88,11 +87,10 @@ Plan import_plan(const core::Desired& desired, const Json& request, const Json& 
     args["files"] = files;
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     args["least-generations"] = *least;
-    const bool mends = !followers_are_right(observed);
-    args["mends"] = mends;
+    args["mends"] = !followers_are_right(observed);
     plan.steps.push_back({"bundle.receive", "verify " + what + " and copy its missing blobs", args});
     plan.steps.insert(plan.steps.end(), others.begin(), others.end());
-    add_entry(plan, desired, host, mends);
+    add_entry(plan, desired, host);
     // The step bundle.receive may skip these steps, see receive_signed().
     Json& told = plan.steps.front().args;
     for (const core::Step& step : others)
@@ -155,11 +153,12 @@ Plan unsigned_plan(const core::Desired& desired, const Json& request, const Json
     Json args = host;
     args["files"] = files;
     args["name"] = name;
+    args["mends"] = !followers_are_right(observed);
     args["image-name"] = image.empty() ? "" : reference->text();
     args["allow-downgrade"] = base::bool_or(request, "allow-downgrade", false);
     plan.steps.push_back(
         {"bundle.convert", "unpack " + what + " and compare its blobs with their digests", args});
-    add_entry(plan, desired, host, !followers_are_right(observed));
+    add_entry(plan, desired, host);
     return plan;
 }
 

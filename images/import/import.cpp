@@ -112,28 +112,6 @@ std::vector<OwnedBlob> owned_blobs(const BundleManifest& manifest, const HostFac
     return owned;
 }
 
-std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
-    std::set<std::string> registries;
-    for (const BundleImage& image : images)
-        if (!image.name.empty())
-            // parse_bundle_manifest() has checked that image.name is a full name.
-            registries.insert(image.name.substr(0, image.name.find('/')));
-    return {registries.begin(), registries.end()};
-}
-
-/// Returns BundleRecord::namespaces of these images: "registry.example/team" for
-/// registry.example/team/app:v1.
-std::vector<std::string> namespaces_of(const std::vector<BundleImage>& images) {
-    std::set<std::string> namespaces;
-    for (const BundleImage& image : images) {
-        const std::size_t host = image.name.find('/');
-        if (host == std::string::npos || image.name.find(':') < host)
-            continue;
-        namespaces.insert(image.name.substr(0, image.name.find_first_of("/:@", host + 1)));
-    }
-    return {namespaces.begin(), namespaces.end()};
-}
-
 void add_trees(CatalogueEntry& entry, HostArtifacts artifacts) {
     for (const LinkTree& tree : artifacts.packages)
         entry.record.packages.push_back(package_tree(tree.name, names_in(tree)));
@@ -243,6 +221,26 @@ Result<BundleRecord> commit(const Root& root, const SignedManifest& bundle, cons
 }
 
 } // namespace
+
+std::vector<std::string> registries_of(const std::vector<BundleImage>& images) {
+    std::set<std::string> registries;
+    for (const BundleImage& image : images)
+        if (!image.name.empty())
+            // parse_bundle_manifest() has checked that image.name is a full name.
+            registries.insert(image.name.substr(0, image.name.find('/')));
+    return {registries.begin(), registries.end()};
+}
+
+std::vector<std::string> namespaces_of(const std::vector<BundleImage>& images) {
+    std::set<std::string> namespaces; // "registry.example/team" for registry.example/team/app:v1
+    for (const BundleImage& image : images) {
+        const std::size_t host = image.name.find('/');
+        if (host == std::string::npos || image.name.find(':') < host)
+            continue;
+        namespaces.insert(image.name.substr(0, image.name.find_first_of("/:@", host + 1)));
+    }
+    return {namespaces.begin(), namespaces.end()};
+}
 
 Result<void> check_space(const Root& root, std::uint64_t missing, const std::string& digest) {
     GPUHOST_TRY(free_now, root.free_bytes(root.existing_part(blobs_directory)));

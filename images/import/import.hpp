@@ -37,6 +37,10 @@ struct ImportPlan {
 [[nodiscard]] base::Result<ImportPlan> plan_import(const base::Root& root, const SignedManifest& bundle,
                                                    const HostFacts& host, const ImportPolicy& policy);
 
+/// Return BundleRecord::registries and BundleRecord::namespaces of these images.
+[[nodiscard]] std::vector<std::string> registries_of(const std::vector<BundleImage>& images);
+[[nodiscard]] std::vector<std::string> namespaces_of(const std::vector<BundleImage>& images);
+
 /// Returns a warning if the bundle's date is more than a day after `now` (seconds since 1970); else empty. It
 /// is not an error, since either clock may be wrong. But until that date, this bundle precedes all others
 /// that have the same image names.

@@ -317,8 +317,11 @@ def check_followers(t, host, maker):
     """An import updates mirrors and repositories only when they may have changed."""
     maker.create(generation=8, name="next.bundle")
     taken = ["bundle.receive", "bundle.commit", "bundle.finalize"]
-    t.equal(steps_of_import(host, maker.path("next.bundle")), taken,
-            "a generation with the same registries skips mirrors")
+    run = host.ctl("bundle", "import", maker.path("next.bundle"))
+    done = [step["kind"] for step in host.json("operation", "show")["steps"] if step["state"] == "done"]
+    t.equal((run.returncode, done), (0, taken), "a generation with the same registries skips mirrors")
+    counted = [line.split()[0] for line in run.stderr.splitlines() if line[:1].isdigit()]
+    t.equal(counted, ["1/3", "2/3", "3/3"], "an import of a file counts only the steps that run")
     hosts = host.path("/etc/containerd/certs.d/docker.io/hosts.toml")
     os.unlink(hosts)
     every = steps_of_import(host, maker.path("site.bundle"), "--allow-downgrade")

@@ -186,6 +186,18 @@ TEST(Transaction, KindsAreSkippedAfterTheGroup) {
     EXPECT_FALSE(first_of_two.feed(later)) << "a skipped step is not part of a group";
 }
 
+TEST(Transaction, PreflightSkipsStepsBeforeTheFirst) {
+    Record plan = begin(3);
+    plan.plan->steps[1].kind = "toolkit.publish";
+    Record checked = done(Phase::Preflight, 0);
+    checked.output = {{"skip_kinds", {"toolkit.publish"}}};
+    Transaction transaction;
+    for (const Record& record : {plan, start(Phase::Preflight, 0), checked})
+        ASSERT_TRUE(transaction.feed(record));
+    EXPECT_EQ(transaction.states()[1], StepState::Skipped);
+    EXPECT_EQ(run(transaction, all_well).trace, "apply 0, apply 2");
+}
+
 TEST(Transaction, SkippedLastStepDoesNotEndCancellation) {
     Record plan = begin(4);
     plan.plan->steps[3].kind = "toolkit.publish";
