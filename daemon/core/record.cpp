@@ -29,9 +29,10 @@ constexpr std::int64_t format = 2;
 constexpr std::array outcomes{Word<Outcome>{Outcome::Committed, "committed"},
                               Word<Outcome>{Outcome::Checked, "checked"},
                               Word<Outcome>{Outcome::Refused, "refused"},
+                              Word<Outcome>{Outcome::Failed, "failed"},
                               Word<Outcome>{Outcome::RolledBack, "rolled-back"},
                               Word<Outcome>{Outcome::Cancelled, "cancelled"},
-                              Word<Outcome>{Outcome::Failed, "failed"},
+                              Word<Outcome>{Outcome::Incomplete, "incomplete"},
                               Word<Outcome>{Outcome::RebootRequired, "reboot-required"}};
 
 constexpr std::array types{

@@ -12,7 +12,10 @@
 namespace gpuhost::core {
 
 enum class Phase { Preflight, Apply, Undo };
-enum class Outcome { Committed, Checked, Refused, RolledBack, Cancelled, Failed, RebootRequired };
+/// Failed: an operation that changes only stored files (Plan::changes_host is false) failed and left them as
+/// before. RolledBack: the same for one that changes the host, after its undo. Incomplete: what a failed
+/// operation did remains in part, because an undo failed or the point of no return was passed.
+enum class Outcome { Committed, Checked, Refused, Failed, RolledBack, Cancelled, Incomplete, RebootRequired };
 
 [[nodiscard]] std::string_view name(Phase phase) noexcept;
 [[nodiscard]] std::string_view name(Outcome outcome) noexcept;

@@ -315,16 +315,16 @@ Action Transaction::next_undo() const {
 }
 
 Outcome Transaction::outcome_after_failure() const {
-    // RebootRequired has precedence over Failed: a reboot repairs an undo that failed because of a module.
+    // RebootRequired precedes Incomplete: a reboot repairs an undo that failed because of a module.
     if (reboot_required_)
         return Outcome::RebootRequired;
     if (undo_failed_ || past_return())
-        return Outcome::Failed;
+        return Outcome::Incomplete;
     if (cause_ && cause_->code == Errc::Cancelled)
         return Outcome::Cancelled;
     if (!touched_)
         return cause_ && cause_->code == Errc::Interrupted ? Outcome::Cancelled : Outcome::Refused;
-    return Outcome::RolledBack;
+    return plan_.changes_host ? Outcome::RolledBack : Outcome::Failed;
 }
 
 } // namespace gpuhost::core

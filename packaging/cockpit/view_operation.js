@@ -20,11 +20,11 @@ import { stepRows } from "./view_steps.js";
 
 export function styleOfState(state) {
     if (["committed", "checked"].includes(state)) return "good";
-    if (["failed", "reboot-required"].includes(state)) return "bad";
+    if (["incomplete", "reboot-required"].includes(state)) return "bad";
     return ["running", "undoing"].includes(state) ? "bold" : "warn";
 }
 
-function headline(state, changes) {
+function headline(state) {
     const words = {
         committed: "done",
         checked: "checked, no problems found",
@@ -32,11 +32,10 @@ function headline(state, changes) {
         undoing: "undoing",
         refused: "refused, nothing was changed",
         cancelled: "cancelled, the host is as it was before",
-        "rolled-back": changes
-            ? "failed and was rolled back, the host is as it was before"
-            : "failed, nothing was changed",
+        failed: "failed, nothing was changed",
+        "rolled-back": "failed and was rolled back, the host is as it was before",
         "reboot-required": "failed, a reboot is required",
-        failed: "failed, and the rollback failed too",
+        incomplete: "failed and is incomplete, it could not be rolled back",
     };
     return words[state] ?? state;
 }
@@ -61,7 +60,7 @@ function causeFacts(operation, loaded) {
     const state = text(operation, "state");
     const error = member(operation, "error");
     const cause = text(error, "message");
-    const hasFailed = ["failed", "rolled-back", "reboot-required"].includes(state);
+    const hasFailed = ["failed", "rolled-back", "incomplete", "reboot-required"].includes(state);
     const hint =
         text(error, "hint") ||
         `See: gpuhostctl operation show ${number(operation, "id")}; journalctl -u gpuhostd.`;
@@ -97,7 +96,7 @@ export function operationView(operation, loaded, nowUs) {
         id: number(operation, "id"),
         title: text(operation, "title"),
         running: isRunning(operation),
-        state: fact("", headline(state, changesHost(operation)), styleOfState(state)),
+        state: fact("", headline(state), styleOfState(state)),
         percent: Math.floor(progress(operation) * 100),
         text: text(operation, "text"),
         facts: [

@@ -83,7 +83,7 @@ class Check:
         now = seen(host)
         if not self.is_right(outcome, now):
             wrong.append(f"{outcome}, but here is {now}")
-        if outcome != "failed" and self.apt and offered(self.apt) != debs(now):
+        if outcome != "incomplete" and self.apt and offered(self.apt) != debs(now):
             wrong.append(f"{outcome}, but apt offers {offered(self.apt)}, and here is {debs(now)}")
         for path in ("/run/gpuhost/jobs", "/var/lib/gpuhost/staging"):
             if listing(host, path):
@@ -91,7 +91,7 @@ class Check:
         plan = host.plan()
         if outcome == "committed" and (plan["steps"] or plan["problems"]):
             wrong.append(f"still to do: {plan}")
-        if "--unsigned" in self.again and outcome != "failed" and listing(host, INCOMING):
+        if "--unsigned" in self.again and outcome != "incomplete" and listing(host, INCOMING):
             wrong.append("unpacked files are left")  # no import can resume with them
         run = host.ctl(*self.again)
         now = seen(host)
@@ -102,7 +102,7 @@ class Check:
     def is_right(self, outcome, now):
         if outcome == "committed":
             return now == self.after
-        if outcome == "failed":  # after the point of no return: removals and notifications may be pending
+        if outcome == "incomplete":  # after the point of no return: removals and notifications may be pending
             stays = self.kind.may_stay and now[:2] == self.before[:2]
             return stays or now[:2] == self.after[:2] and now[2] >= self.after[2]
         return now[:2] + now[3:] == self.before[:2] + self.before[3:]  # unowned blobs may remain
@@ -118,11 +118,11 @@ def import_outcomes(recording, moment, power_cut, _earlier):
     if moment.where.startswith(("apply images.mirrors", "apply packages.repositories")):
         return ("committed",)
     if moment.where.startswith("apply bundle.finalize"):  # one record earlier the step has not begun
-        return ("rolled-back", "committed") if moment.begins and power_cut else ("committed",)
+        return ("failed", "committed") if moment.begins and power_cut else ("committed",)
     if power_cut or moment.where.startswith(("preflight", "apply bundle.receive", "apply bundle.convert")):
-        return ("rolled-back", "refused", "cancelled")
+        return ("failed", "refused", "cancelled")
     if moment.where.startswith(("apply driver.unpack before", "apply bundle.commit before")):  # one record earlier the previous step has not ended
-        return ("rolled-back", "committed")
+        return ("failed", "committed")
     return ("committed",)
 
 
@@ -135,9 +135,9 @@ def removal_outcomes(recording, moment, power_cut, _earlier):
         return (recording.outcome, "cancelled")
     begins = moment.where.startswith("preflight") or moment.where.startswith("apply packages.repositories") and moment.count == 1
     if power_cut and begins:
-        return ("rolled-back", "cancelled")
+        return ("failed", "cancelled")
     if power_cut and moment.where == "apply bundle.remove before":  # one record earlier the step has not begun
-        return ("rolled-back", "committed")
+        return ("failed", "committed")
     return ("committed",)
 
 
@@ -172,7 +172,7 @@ def crash(t, host, apt, kind, number, words, label, again=None):
     host.kill_daemon()
     at = next(moment for moment in forward.moments if moment.where == kind.back)
     back = Recording(case, label + "-back", failing=at)
-    t.equal(back.outcome, "rolled-back", f"{label}: the recorded failure is rolled back")
+    t.equal(back.outcome, "failed", f"{label}: the recorded failure is undone")
     back.moments = [moment for moment in back.moments if moment.where.startswith(("undo", "end"))]
     check_crashes(t, case, forward, label)
     check_crashes(t, case, back, label + ", undone")

@@ -147,7 +147,7 @@ def check_errors(t, case, recording, label):
     host, points, past_return = case.host, [], False
     for moment in recording.moments[:-1]:
         past_return = past_return or moment.where == f"apply {case.no_return} before"
-        points.append((moment, ("committed",) if past_return else ("rolled-back", "refused")))
+        points.append((moment, ("committed",) if past_return else ("rolled-back", "failed", "refused")))
     for moment, outcomes in case.chosen(points):
         restore(host, case.start)
         gates = Gates(host, lambda *at, moment=moment: "error no-space" if at == (moment.where, moment.count) else "go")
@@ -189,7 +189,7 @@ def check_hangs(t, case, recording, label, failing=None):
         host.settle()
         host.ctl(*case.words)
         gates.close()
-        wrong = case.faults(host, ("committed",) if past_return else ("rolled-back", "refused"))
+        wrong = case.faults(host, ("committed",) if past_return else ("rolled-back", "failed", "refused"))
         if past_return or failing:
             records = [record for record in case.journal() if record.get("phase") == ("undo" if failing else "apply")]
             if repeated(records) != 1:

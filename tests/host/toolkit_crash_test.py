@@ -70,7 +70,7 @@ def select_faults(host, outcomes):
 
 def remove_faults(host, outcomes):
     outcome, wrong = end_faults(host, REMOVE, outcomes)
-    if intact(host, OLD) is not (None if outcome in ("committed", "failed") else True):  # failed: past the point of no return
+    if intact(host, OLD) is not (None if outcome in ("committed", "incomplete") else True):  # incomplete: past the point of no return
         wrong.append(f"{outcome}, but {OLD} is complete: {intact(host, OLD)}")
     if outcome == "committed" and os.path.exists(host.path(f"{STORE}/.trash")):
         wrong.append("its files are not deleted")
@@ -80,12 +80,12 @@ def remove_faults(host, outcomes):
 def outcomes(recording, moment, power_cut, _earlier):
     if not power_cut or moment.ended:
         return ("committed",)
-    return ("committed", "rolled-back", "cancelled")
+    return ("committed", "rolled-back", "failed", "cancelled")
 
 
 def import_outcomes(recording, moment, power_cut, _earlier):
     """Returns the outcomes that are right for an import. A restarted daemon no longer has the files."""
-    return ("committed",) if moment.ended else ("committed", "rolled-back", "cancelled", "failed")
+    return ("committed",) if moment.ended else ("committed", "failed", "cancelled", "incomplete")
 
 
 def eventually(is_so, what):

@@ -120,7 +120,7 @@ def check_harm(t, swaps, name, gate, fails=True):
     own_mounts.free(host.path(STATE))
     wrong = one_version.mixture(host)
     too_late = HARMS[name] is start_client and gate[0] in ("undo units.quiesce after", "undo modules.converge before")
-    if HARMS[name] is not hold and not too_late and outcome(host) in ("failed", "reboot-required"):
+    if HARMS[name] is not hold and not too_late and outcome(host) in ("incomplete", "reboot-required"):
         wrong.append(f"the outcome is {outcome(host)}: {host.journal(SWAP)[-1]}")
     t.ok(not wrong,
          f"{name} at '{gate[0]}': {outcome(host)}, one version", *wrong, host.tail() if wrong else "")
@@ -181,8 +181,8 @@ def check_holder(t, swaps):
 
 
 def check_endless_hangs(t, swaps):
-    for where, ended in (("undo modules.converge before", "reboot-required"), ("undo driver.select before", "failed"),
-                         ("undo units.stop before", "failed")):
+    for where, ended in (("undo modules.converge before", "reboot-required"), ("undo driver.select before", "incomplete"),
+                         ("undo units.stop before", "incomplete")):
         def decide(at, count, where=where):
             return Gates.HANG if at == where else "error failed" if (at, count) == (FAILS, 1) else "go"
 

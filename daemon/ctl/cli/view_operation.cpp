@@ -76,7 +76,7 @@ std::string state_of_step(const Json& operation, std::size_t i) {
     if (state == "done" && ended && base::bool_or(step, "undo_only", false))
         return "not needed";
     const bool failed = outcome == "refused" || outcome == "rolled-back" || outcome == "failed" ||
-                        outcome == "reboot-required";
+                        outcome == "incomplete" || outcome == "reboot-required";
     return state == "undone" && failed && failed_step(operation) == i ? "failed, undone" : state;
 }
 
@@ -97,10 +97,10 @@ Style style_of_step(std::string_view state) {
                : Style::Warn;
 }
 
-std::string headline(std::string_view state, bool changes_host) {
+std::string headline(std::string_view state) {
     if (state == "refused")
         return "refused, nothing was changed";
-    if (state == "rolled-back" && !changes_host)
+    if (state == "failed")
         return "failed, nothing was changed";
     if (state == "rolled-back")
         return "failed and was rolled back, the host is as it was before";
@@ -108,7 +108,7 @@ std::string headline(std::string_view state, bool changes_host) {
         return "cancelled, the host is as it was before";
     if (state == "reboot-required")
         return "failed, a reboot is required";
-    return "failed, and the rollback failed too";
+    return "failed and is incomplete, it could not be rolled back";
 }
 
 /// Returns the sets of the driver store ("550.163.01/userland") that a step of the operation has added.
@@ -162,7 +162,7 @@ std::string lines_of(const std::vector<std::string>& texts, const std::string& b
 Style style_of_state(std::string_view state) {
     if (state == "committed" || state == "checked")
         return Style::Good;
-    if (state == "failed" || state == "reboot-required")
+    if (state == "incomplete" || state == "reboot-required")
         return Style::Bad;
     return state == "running" || state == "undoing" ? Style::Bold : Style::Warn;
 }
@@ -257,9 +257,8 @@ std::string render_failure(const Screen& screen, const Json& operation, std::str
     const std::string state = text_of(operation, "state");
     const Json& error = base::member(operation, "error");
     const Json& problems = list_of(operation, "problems");
-    const std::string out =
-        fit(screen, screen.paint(Style::Bad, "gpuhostctl:") + " " + text_of(operation, "title") + ": " +
-                        headline(state, changes_host(operation)) + "\n");
+    const std::string out = fit(screen, screen.paint(Style::Bad, "gpuhostctl:") + " " +
+                                            text_of(operation, "title") + ": " + headline(state) + "\n");
     if (!problems.empty())
         return out + render_problems(screen, problems);
     Facts facts;
@@ -293,8 +292,10 @@ int operation_exit_status(const Json& operation) {
         return 0;
     if (state == "refused")
         return problems.empty() ? base::info(cause).exit_code : problems_exit_status(problems);
+    if (state == "failed")
+        return base::info(cause).exit_code;
     if (state == "rolled-back")
-        return base::info(changes_host(operation) ? Errc::RolledBack : cause).exit_code;
+        return base::info(Errc::RolledBack).exit_code;
     if (state == "cancelled")
         return base::info(Errc::Cancelled).exit_code;
     if (state == "reboot-required")

@@ -52,7 +52,7 @@ Diagnosis check_operation(const DoctorFacts& facts) {
         return error("this host does not match its configuration",
                      way == "gpuhostctl apply" ? "gpuhostctl apply --dry-run; gpuhostctl apply" : way);
     }
-    if (last == "failed" || last == "rolled-back")
+    if (last == "failed" || last == "rolled-back" || last == "incomplete")
         return warning("operation " + id + " was the last one, its outcome is " + last,
                        "gpuhostctl operation show " + id);
     return well("nothing is pending");

@@ -155,7 +155,7 @@ void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::u
         facts.add("", text_of(problem, "text"));
     if (problems.empty() && !cause.empty() && cause != state)
         facts.add("", cause);
-    if (state == "failed" || state == "rolled-back" || state == "reboot-required")
+    if (state == "failed" || state == "rolled-back" || state == "incomplete" || state == "reboot-required")
         facts.add("Hint", "gpuhostctl operation show " + std::to_string(number_of(last, "id")));
 }
 

@@ -238,9 +238,9 @@ void Manager::operation_ended(const Operation& operation) {
     const core::Transaction& transaction = operation.transaction;
     // The outcome RebootRequired remains until the reboot, so the operation's steps are not repeated.
     const bool is_stuck = transaction.outcome() == core::Outcome::RebootRequired;
-    // A failed operation may leave something that converge() repairs. If the daemon itself started the
+    // An incomplete operation may leave something that converge() repairs. If the daemon itself started the
     // operation, it is not repeated.
-    failed_ = transaction.outcome() == core::Outcome::Failed && origin(transaction.subject()) != "daemon";
+    failed_ = transaction.outcome() == core::Outcome::Incomplete && origin(transaction.subject()) != "daemon";
     for (std::size_t i = 0; i < transaction.states().size() && operation.of_earlier_boot && !is_stuck; ++i)
         if (transaction.states()[i] != core::StepState::Pending)
             interrupted_.push_back(transaction.plan().steps[i]);

@@ -38,9 +38,10 @@ std::string_view message_of(Outcome outcome) {
     case Outcome::Refused:
     case Outcome::Cancelled:
         return message::operation_refused;
+    case Outcome::Failed:
     case Outcome::RolledBack:
         return message::operation_rolled_back;
-    case Outcome::Failed:
+    case Outcome::Incomplete:
         return message::operation_failed;
     case Outcome::RebootRequired:
         return message::reboot_required;
@@ -369,7 +370,7 @@ void Runner::finish() {
     operation.progress = 1;
     operation.text = operation.transaction.error() ? operation.transaction.error()->message : "";
     const std::string id = std::to_string(operation.id);
-    const bool bad = outcome == Outcome::Failed || outcome == Outcome::RebootRequired;
+    const bool bad = outcome == Outcome::Incomplete || outcome == Outcome::RebootRequired;
     log::event(bad ? log::Level::Error : log::Level::Notice, message_of(outcome),
                {{"GPUHOST_OPERATION_ID", id}, {"GPUHOST_OUTCOME", std::string(core::name(outcome))}},
                "operation " + id + " (" + title(operation) + ") ended: " + std::string(core::name(outcome)) +

@@ -186,6 +186,16 @@ TEST(Transaction, KindsAreSkippedAfterTheGroup) {
     EXPECT_FALSE(first_of_two.feed(later)) << "a skipped step is not part of a group";
 }
 
+TEST(Transaction, FailedImportIsNotRolledBack) {
+    Record import = begin(3);
+    import.plan->changes_host = false;
+    Transaction transaction;
+    ASSERT_TRUE(transaction.feed(import));
+    const Trace result = run(transaction, fails_at(Phase::Apply, 1));
+    EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, undo 1, undo 0");
+    EXPECT_EQ(result.outcome, Outcome::Failed);
+}
+
 TEST(Transaction, PreflightSkipsStepsBeforeTheFirst) {
     Record plan = begin(3);
     plan.plan->steps[1].kind = "toolkit.publish";
@@ -340,7 +350,7 @@ TEST(Transaction, FailedUndoDoesNotStopTheOthers) {
         return std::nullopt;
     });
     EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, undo 2, undo 1, undo 0");
-    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.outcome, Outcome::Incomplete);
     EXPECT_EQ(result.error->message, "it broke; undo failed too: it broke");
 }
 
@@ -488,7 +498,7 @@ TEST(Transaction, PointOfNoReturnPreventsRollback) {
     EXPECT_EQ(transaction.next().outcome, Outcome::Committed);
     ASSERT_TRUE(failing.feed(failed(Phase::Apply, 1)));
     EXPECT_EQ(failing.next().type, Action::Type::End);
-    EXPECT_EQ(failing.next().outcome, Outcome::Failed);
+    EXPECT_EQ(failing.next().outcome, Outcome::Incomplete);
     EXPECT_EQ(failing.states()[0], StepState::Done);
 }
 
@@ -499,7 +509,7 @@ TEST(Transaction, FailureAfterNoReturnRunsRemainingSteps) {
     ASSERT_TRUE(transaction.feed(first));
     const Trace result = run(transaction, fails_at(Phase::Apply, 2, Errc::Timeout));
     EXPECT_EQ(result.trace, "preflight 0, apply 0, apply 1, apply 2, apply 3");
-    EXPECT_EQ(result.outcome, Outcome::Failed);
+    EXPECT_EQ(result.outcome, Outcome::Incomplete);
     ASSERT_TRUE(result.error);
     EXPECT_EQ(result.error->code, Errc::Timeout);
 }
@@ -702,7 +712,7 @@ TEST(Transaction, RandomFailuresCommitOrUndoEveryStep) {
         if (outcome == Outcome::Committed) {
             EXPECT_EQ(applied, std::vector<bool>(steps, true)) << "seed " << seed;
         } else if (undo_failed) {
-            EXPECT_EQ(outcome, Outcome::Failed) << "seed " << seed;
+            EXPECT_EQ(outcome, Outcome::Incomplete) << "seed " << seed;
         } else {
             for (std::size_t step = 0; step < steps; ++step)
                 EXPECT_TRUE(undone[step] || !applied[step]) << "seed " << seed << ", step " << step;

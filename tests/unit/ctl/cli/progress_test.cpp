@@ -101,7 +101,7 @@ TEST(ProgressLines, StepsOfGroupNeverRepeatNumbers) {
 
 TEST(ProgressLines, UndoOfAnImportIsNotPrinted) {
     SeenSteps seen;
-    auto import = swap_operation("rolled-back", {"undone", "undone", "pending"});
+    auto import = swap_operation("failed", {"undone", "undone", "pending"});
     import["changes_host"] = false;
     EXPECT_EQ(progress_lines(import, seen),
               "1/3 stop nvidia-persistenced.service\n2/3 load nvidia 550.163.01\n");

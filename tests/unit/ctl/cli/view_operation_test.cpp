@@ -125,7 +125,7 @@ TEST(OperationView, BundleImportListsContentAndTheNextStep) {
 }
 
 TEST(OperationView, FailedImportExitsWithItsCausesStatus) {
-    Json import = swap_operation("rolled-back", {"undone", "pending", "pending"});
+    Json import = swap_operation("failed", {"undone", "pending", "pending"});
     import["kind"] = "driver.import";
     import["changes_host"] = false;
     import["title"] = "import a driver from 1 package";
@@ -179,7 +179,8 @@ TEST(OperationView, EveryOutcomeHasItsExitStatus) {
     EXPECT_EQ(status("rolled-back", "timeout"), 15);
     EXPECT_EQ(status("cancelled", "cancelled"), 16);
     EXPECT_EQ(status("reboot-required", "timeout"), 14);
-    EXPECT_EQ(status("failed", "timeout"), 1);
+    EXPECT_EQ(status("failed", "timeout"), 13);
+    EXPECT_EQ(status("incomplete", "timeout"), 1);
     EXPECT_EQ(status("a state of a later version", "timeout"), 1);
 }
 
