@@ -59,6 +59,18 @@ Plan build_request(const Json& request, const DriverSettings& settings, const Ob
     return plan;
 }
 
+/// Adds the host's kernels to the arguments of store.stage, whose sandbox hides /lib/modules. The step notes
+/// modules for a kernel that is not installed.
+Plan with_kernels(Plan plan, const Observed& observed) {
+    for (core::Step& step : plan.steps)
+        if (step.kind == "store.stage") {
+            step.args["kernel"] = observed.kernel;
+            for (const InstalledKernel& kernel : observed.kernels)
+                step.args["kernels"].push_back(kernel.release);
+        }
+    return plan;
+}
+
 Plan invalid_request(const std::string& request) {
     Plan plan;
     plan.kind = "driver." + request;
@@ -120,8 +132,9 @@ Plan DriverComponent::plan(const core::Desired& desired, const core::Observation
     const std::string version = base::string_or(request, "version", "");
     if (kind == "import") {
         const std::vector<std::string> in_use = versions_in_use(observed);
-        return import_plan(base::strings_or_empty(request, "files"), version,
-                           base::bool_or(request, "only_new", false) ? &in_use : nullptr);
+        return with_kernels(import_plan(base::strings_or_empty(request, "files"), version,
+                                        base::bool_or(request, "only_new", false) ? &in_use : nullptr),
+                            observed);
     }
     if (kind == "build")
         return build_request(request, driver_settings(desired.settings), observed);

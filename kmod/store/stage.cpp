@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kmod/store/stage.hpp"
 
+#include "daemon/base/contains.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/store/module_set.hpp"
 
@@ -55,12 +56,25 @@ std::string title_of(const Imported& imported, std::size_t files) {
            " " + what + (files == 1 ? ")" : "s)");
 }
 
+/// Returns a note about modules for a kernel that this host lacks; empty if it has the kernel. It is not an
+/// error: a kernel is prepared before it is installed. args: "kernel" runs, "kernels" are installed.
+std::string note_of_kernel(const std::string& kernel, const Json& args) {
+    const std::vector<std::string> installed = base::strings_or_empty(args, "kernels");
+    if (kernel.empty() || installed.empty() || base::contains(installed, kernel))
+        return {};
+    return "modules for kernel " + kernel +
+           ", which is not installed here (installed: " + base::join(installed, ", ") +
+           "; running: " + base::string_or(args, "kernel", "") + ")";
+}
+
 Result<Json> apply(StepContext& context, const Json& args) {
     GPUHOST_TRY(files, content::passed_files(context, args));
     GPUHOST_TRY(space, content::usable_space(context.root, store_directory));
     GPUHOST_TRY(staging, base::Root::open(context.root.host_path(context.staging)));
     GPUHOST_TRY(imported,
                 stage_files(staging, files, space, context.progress, base::string_or(args, "version", {})));
+    if (const std::string note = note_of_kernel(imported.kernel, args); !note.empty())
+        context.note(note);
     Json output = to_json(imported);
     output["title"] = title_of(imported, files.size());
     return output;

@@ -44,6 +44,25 @@ TEST_F(ImportTest, PackagesBecomeUserlandAndSource) {
     EXPECT_EQ(version.sources[0].sha256, content::sha256(source_package(test_version)));
 }
 
+TEST_F(ImportTest, ModulesForMissingKernelAreNoted) {
+    const auto notes_of = [&](const base::Json& kernels) {
+        std::vector<std::string> notes;
+        auto made = context(modules());
+        made.note = [&](const std::string& text) { notes.push_back(text); };
+        base::Json args = names_of(modules());
+        args["kernel"] = "6.1.0-49-amd64";
+        args["kernels"] = kernels;
+        EXPECT_TRUE(code("store.stage").apply(made, args));
+        next_transaction();
+        return notes;
+    };
+    EXPECT_EQ(notes_of({"6.1.0-49-amd64", test_kernel}), std::vector<std::string>());
+    EXPECT_EQ(
+        notes_of({"6.1.0-48-amd64", "6.1.0-49-amd64"}),
+        std::vector<std::string>{"modules for kernel 6.1.0-50-amd64, which is not installed here (installed: "
+                                 "6.1.0-48-amd64, 6.1.0-49-amd64; running: 6.1.0-49-amd64)"});
+}
+
 #if defined(__aarch64__)
 const std::string machine = "aarch64";
 #else
