@@ -3,6 +3,7 @@
 
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
+#include "daemon/cluster/kube/kube_time.hpp"
 #include "daemon/cluster/node/readiness.hpp"
 
 #include <algorithm>
@@ -35,8 +36,10 @@ void read_conditions(const Json& node, UpgradeNode& made) {
         const std::string status = string_or(condition, "status", "");
         if (type == "Ready")
             made.ready = status == "True";
-        else if (type == driver_ready)
+        else if (type == driver_ready) {
             made.driver_ready = status != "False";
+            made.heartbeat = kube_seconds(string_or(condition, "lastHeartbeatTime", "")).value_or(0);
+        }
         made.managed |= base::starts_with(type, "gpuhost.io/");
     }
 }

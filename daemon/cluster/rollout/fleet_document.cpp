@@ -2,6 +2,7 @@
 #include "daemon/cluster/rollout/fleet_document.hpp"
 
 #include "daemon/cluster/kube/kube_time.hpp"
+#include "daemon/cluster/node/node_change.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +32,11 @@ FleetPhase phase_of(const UpgradeNode& node, bool granted, const UpgradePolicy& 
     }
 }
 
-/// Returns true if a running gpuhost-cluster would have written a state on this Node by now.
+/// The age of the heartbeat up to which gpuhost-cluster counts as running, in seconds. It looks twice a
+/// minute whether the heartbeat is due.
+constexpr std::int64_t longest_beat = heartbeat + 30 + skew;
+
+/// Returns true if gpuhost-cluster must write a state on this Node.
 bool owes_word(const UpgradeNode& node, const UpgradePolicy& policy) {
     const bool wanted = policy.driver_enabled && !policy.version.empty();
     return wanted && (policy.mode != UpgradeMode::OnRequest || node.requested);
@@ -39,7 +44,7 @@ bool owes_word(const UpgradeNode& node, const UpgradePolicy& policy) {
 
 /// Returns why the host is in its phase: from its Node, unless its grant or `admission` gives a newer reason.
 std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission& admission,
-                      const UpgradePolicy& policy) {
+                      const UpgradePolicy& policy, std::int64_t now) {
     if (phase == FleetPhase::Upgrading && node.state == UpgradeState::UpgradeRequired)
         return "granted, but not begun yet";
     if (const auto waits = admission.waiting.find(node.name);
@@ -49,12 +54,15 @@ std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission
         return node.reason;
     if (!node.ready)
         return "the node is not ready";
-    return owes_word(node, policy)
-               ? "no report about version " + policy.version + ": is gpuhost-cluster running there?"
-               : "";
+    if (!owes_word(node, policy))
+        return "";
+    return now - node.heartbeat <= longest_beat
+               ? "its report about version " + policy.version + " is awaited"
+               : "no report about version " + policy.version + ": is gpuhost-cluster running there?";
 }
 
-Json node_document(const FleetHost& host, bool granted, const Admission& admission, const Policy& policy) {
+Json node_document(const FleetHost& host, bool granted, const Admission& admission, const Policy& policy,
+                   std::int64_t now) {
     const UpgradeNode& node = host.node;
     const Pool& pool = policy.pools[host.pool];
     const FleetPhase phase = phase_of(node, granted, pool.policy);
@@ -68,7 +76,7 @@ Json node_document(const FleetHost& host, bool granted, const Admission& admissi
             {"attempts", node.record.attempts},
             {"retry_at", node.record.retry_at},
             {"failure", node.record.failure},
-            {"reason", reason_of(node, phase, admission, pool.policy)},
+            {"reason", reason_of(node, phase, admission, pool.policy, now)},
             {"ready", node.ready},
             {"skipped", node.skip},
             {"cordoned", node.unschedulable},
@@ -139,7 +147,7 @@ Json fleet_document(const FleetFacts& facts, const Policy& policy, std::int64_t 
     for (const auto& [name, host] : facts.fleet.hosts) {
         const auto grant = facts.fleet.grants.find(name);
         const bool granted = grant != facts.fleet.grants.end() && grant->second.uid == host.node.uid;
-        nodes.push_back(node_document(host, granted, admission, policy));
+        nodes.push_back(node_document(host, granted, admission, policy, now));
     }
     document["nodes"] = std::move(nodes);
     return document;

@@ -94,6 +94,16 @@ TEST(FleetDocument, EachHostHasPhaseAndReason) {
               "no report about version 550.163.01: is gpuhost-cluster running there?");
 }
 
+TEST(FleetDocument, ReportIsAwaitedWhileTheHeartbeatIsFresh) {
+    Site site(policy_of(1));
+    UpgradeNode& node = site.add("a", UpgradeState::UpgradeDone, before);
+    node.heartbeat = now - 5 * 60;
+    EXPECT_EQ(site.node("a")["reason"], "its report about version 550.163.01 is awaited");
+    node.heartbeat = now - 7 * 60;
+    EXPECT_EQ(site.node("a")["reason"],
+              "no report about version 550.163.01: is gpuhost-cluster running there?");
+}
+
 TEST(FleetDocument, NodeConditionsOverrideAnOfflineHostsReason) {
     Site site(policy_of(0));
     UpgradeNode& away = site.add("a", UpgradeState::UpgradeRequired);
