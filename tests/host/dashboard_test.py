@@ -76,13 +76,13 @@ def window(host, command="dashboard", columns=80, rows=24, **more):
 
 def check_panes(t, host, tmux):
     t.ok(tmux.shows(f"OK: driver {OLD} serves 2 GPUs", *map(title, PANES)), "80×24 shows the verdict and all panes", tmux.screen())
-    t.ok(tmux.shows("0000:01:00.0  nvidia", "idle, kernel " + KERNEL, "load driver " + OLD), "panes show GPUs, host and operations", tmux.screen())
+    t.ok(tmux.shows("0000:01:00.0  nvidia", "idle, kernel " + KERNEL, "load driver " + OLD[:6]), "panes show GPUs, host and operations", tmux.screen())
     t.equal((tmux.variable("cursor_flag"), tmux.variable("alternate_on")), ("0", "1"), "the cursor is hidden on the alternate screen")
     tmux.keys("Tab", "Down", "Enter")
     t.ok(tmux.shows("─ GPU 0000:02:00.0 ─", f"Driver: nvidia {OLD}"), "Enter opens the selected GPU", tmux.screen())
     tmux.keys("Escape")
     t.ok(tmux.shows(*map(title, PANES)), "Esc returns to the panes", tmux.screen())
-    tmux.keys("BTab", "BTab", "j", "Enter")
+    tmux.keys("BTab", "BTab", "j", "j", "Enter")
     t.ok(tmux.shows("─ Operation 4 ─", "Steps:", "1. done"), "Enter opens the selected operation", tmux.screen())
     tmux.keys("q", "?")
     t.ok(tmux.shows("─ Keys ─", "PgUp PgDn"), "? shows the keys", tmux.screen())

@@ -183,21 +183,23 @@ std::vector<Row> cluster_rows(const Documents& documents, const Screen& screen) 
 }
 
 std::vector<Row> operations_rows(const Documents& documents, const Screen& screen) {
-    std::vector<Row> rows;
+    if (documents.operations.empty())
+        return no_operation(documents, screen);
+    Table table({{"ID", Table::Align::Right}, {"AGE", Table::Align::Right}, {"STATE"}, {"TITLE"}});
+    std::vector<Item> items;
     const auto& all = documents.operations;
-    const std::size_t width = all.empty() ? 0 : std::to_string(all.back().id).size();
-    std::size_t state_width = 0;
-    for (const auto& one : all)
-        state_width = std::max(state_width, one.state.size());
-    for (auto it = all.rbegin(); it != all.rend() && rows.size() < most_rows; ++it) {
+    for (auto it = all.rbegin(); it != all.rend() && items.size() < most_rows; ++it) {
         const std::uint64_t age = it->began_us < documents.now_us ? documents.now_us - it->began_us : 0;
-        const std::string id = std::to_string(it->id);
-        rows.push_back({{{pad_left(id, width) + " " + pad_left(short_span(age / 1'000'000), 4) + " "},
-                         {pad_right(printable(it->state), state_width), style_of_state(it->state)},
-                         {" " + printable(it->title)}},
-                        {Item::Kind::Operation, id}});
+        items.push_back({Item::Kind::Operation, std::to_string(it->id)});
+        table.add({items.back().key,
+                   short_span(age / 1'000'000),
+                   {printable(it->state), style_of_state(it->state)},
+                   printable(it->title)});
     }
-    return rows.empty() ? no_operation(documents, screen) : rows;
+    auto rows = rows_from(table.render(without_wrapping(screen)));
+    for (std::size_t i = 0; i < items.size() && items.size() <= rows.size(); ++i)
+        rows[rows.size() - items.size() + i].item = items[i]; // the header is before them
+    return rows;
 }
 
 } // namespace

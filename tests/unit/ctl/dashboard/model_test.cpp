@@ -35,15 +35,16 @@ TEST(DashboardModel, PanesShowTheLinesOfStatus) {
 }
 
 TEST(DashboardModel, OperationsAreNewestFirst) {
-    EXPECT_EQ(shown(Pane::Operations, sample()), "12  72s committed swap driver\n"
-                                                 "11   2m committed import driver\n");
+    EXPECT_EQ(shown(Pane::Operations, sample()), "ID  AGE  STATE      TITLE        \n"
+                                                 "12  72s  committed  swap driver\n"
+                                                 "11   2m  committed  import driver\n");
 }
 
 TEST(DashboardModel, TitlesOfOperationsBeginInOneColumn) {
     auto documents = sample();
     documents.operations.push_back({13, "k", "rolled-back", "swap driver", 1, 2});
     const std::string text = shown(Pane::Operations, documents);
-    EXPECT_NE(text.find("rolled-back swap driver\n12  72s committed   swap driver\n"), std::string::npos)
+    EXPECT_NE(text.find("rolled-back  swap driver\n12  72s  committed    swap driver\n"), std::string::npos)
         << text;
 }
 
@@ -90,7 +91,7 @@ TEST(DashboardModel, UnreadOperationIsNotKnown) {
     Documents documents = sample();
     documents.last = Json();
     EXPECT_EQ(shown(Pane::Operation, documents), "not known\n");
-    EXPECT_NE(shown(Pane::Operations, documents).find("12  72s committed"), std::string::npos);
+    EXPECT_NE(shown(Pane::Operations, documents).find("12  72s  committed"), std::string::npos);
     documents.operations_problem = "timed out";
     EXPECT_EQ(shown(Pane::Operation, documents), "not known: timed out\n");
 }
