@@ -6,6 +6,7 @@
 #include "daemon/base/json_fwd.hpp"
 #include "daemon/base/result.hpp"
 #include "daemon/ctl/doctor/modprobe_rules.hpp"
+#include "daemon/runtime/toolkit/config.hpp"
 #include "kmod/driver_settings.hpp"
 #include "kmod/module/kernel_state.hpp"
 #include "kmod/store/store.hpp"
@@ -102,6 +103,9 @@ struct DoctorFacts {
     bool cdi_enabled = true;          ///< value of Manage= in [CDI]
     base::Json runtimes;              ///< result of runtime verify, or an error's document
     std::vector<std::string> runtimes_without_nvidia; ///< runtimes of pods without NVIDIA's runtime
+    /// Options of NVIDIA's runtime in the runtimes of pods: each file once.
+    std::vector<runtime::AcceptedRequests> accepted_requests;
+    std::string accepted_unseen; ///< why such options are unknown
 
     std::optional<base::Error> trust_error; ///< if set, every bundle is rejected
     std::vector<CertificateFile> anchors;

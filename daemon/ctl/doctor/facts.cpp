@@ -28,19 +28,32 @@ using base::Root;
 
 namespace {
 
-/// Returns the runtimes of pods that have no handler of NVIDIA's toolkit.
-std::vector<std::string> runtimes_without_nvidia(const Root& root) {
-    std::vector<std::string> names;
+/// Adds the options of a runtime of NVIDIA's.
+void add_accepted(DoctorFacts& facts, const Root& root, const std::string& binary) {
+    auto accepted = runtime::accepted_requests(root, binary);
+    if (!accepted)
+        facts.accepted_unseen = accepted.error().message;
+    else if (std::find(facts.accepted_requests.begin(), facts.accepted_requests.end(), *accepted) ==
+             facts.accepted_requests.end())
+        facts.accepted_requests.push_back(*std::move(accepted));
+}
+
+/// Adds the runtimes of pods that have no handler of NVIDIA's toolkit, and the options of those handlers.
+void add_nvidia(DoctorFacts& facts, const Root& root) {
     for (const runtime::RuntimeState& state : runtime::read_runtimes(root)) {
         const runtime::RuntimeConfig& config = state.config;
-        const bool is_known = config.cdi != runtime::CdiState::Unknown; // else a file can't be read
-        if (is_known && config.serves_cri && state.instance.name != "docker-containerd" &&
-            std::none_of(config.handlers.begin(), config.handlers.end(), [](const auto& handler) {
-                return handler.binary.find("nvidia-container-runtime") != std::string::npos;
-            }))
-            names.push_back(state.instance.name);
+        const bool is_known = config.problems.empty() && !state.is_secret; // else a file can't be read
+        if (!is_known || !config.serves_cri || state.instance.name == "docker-containerd")
+            continue;
+        bool has_nvidia = false;
+        for (const auto& handler : config.handlers)
+            if (handler.binary.find("nvidia-container-runtime") != std::string::npos) {
+                has_nvidia = true;
+                add_accepted(facts, root, handler.binary);
+            }
+        if (!has_nvidia)
+            facts.runtimes_without_nvidia.push_back(state.instance.name);
     }
-    return names;
 }
 
 bool has_nouveau(const Root& root, const std::string& kernel) {
@@ -183,7 +196,7 @@ void add_place(DoctorFacts& facts, const Root& root) {
     facts.cdi_enabled = runtime::cdi_settings(wanted).enable;
     const auto runtimes = runtime::verify_runtimes(root, wanted, {});
     facts.runtimes = runtimes ? *runtimes : base::to_json(runtimes.error());
-    facts.runtimes_without_nvidia = runtimes_without_nvidia(root);
+    add_nvidia(facts, root);
 }
 
 /// Adds each certificate of a PEM file.

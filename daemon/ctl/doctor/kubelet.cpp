@@ -11,14 +11,43 @@ using base::Json;
 
 namespace {
 
-/// Returns why pods do not get the GPUs that the kubelet has; empty if they do.
-std::string without_strategy(const DoctorFacts& facts, const Json& observed) {
+/// Why pods do not get the GPUs that the kubelet has, and what to do. Empty: they do.
+struct Lack {
+    std::string text;
+    std::string next;
+};
+
+/// NVIDIA's runtime reads mounts first, and the variable has the directory of the mounts then.
+Lack lack_of_option(const runtime::AcceptedRequests& accepted, bool by_mounts) {
+    if (by_mounts ? accepted.volume_mounts : accepted.envvar)
+        return {};
+    const std::string option(by_mounts ? runtime::mounts_option : runtime::envvar_option);
+    const std::string cause = option + " is false in " + accepted.file;
+    return {by_mounts ? "DeviceListStrategy=volume-mounts has no effect: " + cause
+                      : "DeviceListStrategy=envvar gives no GPU to unprivileged pods: " + cause,
+            accepted.ours ? "add " + option +
+                                "=true to Options= in section [Toolkit]; gpuhostctl reload; gpuhostctl apply"
+                          : "set " + option + " = true in " + accepted.file};
+}
+
+Lack lack_of_strategy(const DoctorFacts& facts, const Json& observed) {
     const auto words = base::strings_or_empty(base::member(observed, "inputs"), "device_list_strategy");
     const auto strategies = devices::list_strategies(words); // none without a driver
-    if (!strategies || devices::uses_cdi(*strategies) || facts.runtimes_without_nvidia.empty())
-        return "";
-    return "DeviceListStrategy=" + base::join(words, " ") +
-           " requires NVIDIA's runtime, which is not in: " + base::join(facts.runtimes_without_nvidia, ", ");
+    if (!strategies || devices::uses_cdi(*strategies))
+        return {};
+    if (!facts.runtimes_without_nvidia.empty())
+        return {"DeviceListStrategy=" + base::join(words, " ") +
+                    " requires NVIDIA's runtime, which is not in: " +
+                    base::join(facts.runtimes_without_nvidia, ", "),
+                "set Classes=nvidia in section [Runtime], or add cdi-cri to DeviceListStrategy=; "
+                "gpuhostctl reload; gpuhostctl apply"};
+    for (const runtime::AcceptedRequests& accepted : facts.accepted_requests)
+        if (Lack lack = lack_of_option(accepted, strategies->contains(devices::ListStrategy::volume_mounts));
+            !lack.text.empty())
+            return lack;
+    if (!facts.accepted_unseen.empty())
+        return {"NVIDIA's runtime can't use its options: " + facts.accepted_unseen, "correct the file"};
+    return {};
 }
 
 } // namespace
@@ -38,12 +67,8 @@ Diagnosis check_kubelet(const DoctorFacts& facts) {
     const std::string text = "the kubelet " + serving.text;
     if (!serving.ok)
         return error(text, serving.next);
-    const std::string why = without_strategy(facts, observed);
-    return why.empty()
-               ? well(text)
-               : warning(text + ", but " + why,
-                         "set Classes=nvidia in section [Runtime], or add cdi-cri to DeviceListStrategy=; "
-                         "gpuhostctl reload; gpuhostctl apply");
+    const Lack lack = lack_of_strategy(facts, observed);
+    return lack.text.empty() ? well(text) : warning(text + ", but " + lack.text, lack.next);
 }
 
 Diagnosis check_health(const DoctorFacts& facts) {

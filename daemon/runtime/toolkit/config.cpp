@@ -7,6 +7,7 @@
 #include "daemon/runtime/toml/toml_writer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuhost::runtime {
 
@@ -136,6 +137,28 @@ Result<std::vector<std::string>> others_options(const base::Root& root, const Js
         sentences.push_back(one.key + " is " + base::dump(one.theirs) + ", but gpuhost would set " +
                             base::dump(one.ours));
     return sentences;
+}
+
+Result<AcceptedRequests> accepted_requests(const base::Root& root, std::string_view binary) {
+    AcceptedRequests accepted;
+    if (const std::string beside = std::string(binary.substr(0, binary.rfind('/') + 1)) +
+                                   ".config/nvidia-container-runtime/config.toml";
+        base::starts_with(binary, "/") && root.exists(beside))
+        accepted.file = beside;
+    if (!root.exists(accepted.file))
+        return accepted;
+    accepted.ours = content::is_ours(root, accepted.file);
+    GPUHOST_TRY(text, root.read(accepted.file));
+    GPUHOST_TRY(document, parse_toml(text, accepted.file));
+    for (const auto& [key, value] :
+         {std::pair(envvar_option, &accepted.envvar), std::pair(mounts_option, &accepted.volume_mounts)}) {
+        const Json& said = get_option(document, key);
+        if (!said.is_null() && !said.is_boolean())
+            return base::fail(base::Errc::BadContent,
+                              accepted.file + ": " + std::string(key) + " must be true or false");
+        *value = said.is_null() ? *value : said.get<bool>();
+    }
+    return accepted;
 }
 
 } // namespace gpuhost::runtime

@@ -50,4 +50,21 @@ enum class ConfigState {
 [[nodiscard]] base::Result<std::vector<std::string>> others_options(const base::Root& root,
                                                                     const base::Json& ours);
 
+/// The options by which NVIDIA's runtime accepts a container's request for GPUs.
+struct AcceptedRequests {
+    std::string file = std::string(toolkit_config_path);
+    bool envvar = true;         ///< by NVIDIA_VISIBLE_DEVICES in an unprivileged container
+    bool volume_mounts = false; ///< by mounts in /var/run/nvidia-container-devices
+    bool ours = false;          ///< gpuhostd writes the file
+    friend bool operator==(const AcceptedRequests&, const AcceptedRequests&) = default;
+};
+inline constexpr std::string_view envvar_option = "accept-nvidia-visible-devices-envvar-when-unprivileged";
+inline constexpr std::string_view mounts_option = "accept-nvidia-visible-devices-as-volume-mounts";
+
+/// Returns the options of the runtime at the path `binary`. NVIDIA's toolkit container installs programs that
+/// read a file in a directory beside them. Without a file, NVIDIA's defaults. Fails with BadContent if the
+/// runtime could not use the file either. Parses the file, so the daemon must not call it.
+[[nodiscard]] base::Result<AcceptedRequests> accepted_requests(const base::Root& root,
+                                                               std::string_view binary);
+
 } // namespace gpuhost::runtime

@@ -83,5 +83,31 @@ TEST_F(DoctorFactsTest, WorkersAreUnitsWithRunningProcesses) {
     EXPECT_EQ(running_workers(root_), (std::vector<std::string>{"gpuhost-worker-7-1-1.service"}));
 }
 
+TEST_F(DoctorFactsTest, RuntimesOfPodsAreSearchedForNvidias) {
+    const std::string config = "etc/containerd/config.toml";
+    const std::string runtimes = "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.";
+    directory_.write("usr/lib/systemd/system/containerd.service",
+                     "[Service]\nExecStart=/usr/bin/containerd\n");
+    directory_.write(config, "version = 2\n" + runtimes + "runc]\n");
+    EXPECT_EQ(facts().runtimes_without_nvidia, std::vector<std::string>{"containerd"});
+    EXPECT_TRUE(facts().accepted_requests.empty());
+    directory_.write(
+        config, "version = 2\n" + runtimes +
+                    "nvidia.options]\nBinaryName = " + "\"/usr/bin/nvidia-container-runtime\"\n" + runtimes +
+                    "nvidia-cdi.options]\nBinaryName = " + "\"/usr/bin/nvidia-container-runtime.cdi\"\n");
+    EXPECT_TRUE(facts().runtimes_without_nvidia.empty());
+    EXPECT_EQ(facts().accepted_requests, std::vector<runtime::AcceptedRequests>(1))
+        << "NVIDIA's defaults, once";
+    directory_.write("etc/nvidia-container-runtime/config.toml",
+                     "accept-nvidia-visible-devices-envvar-when-unprivileged = false\n");
+    EXPECT_FALSE(facts().accepted_requests.at(0).envvar);
+    directory_.write("etc/nvidia-container-runtime/config.toml", "[\n");
+    EXPECT_NE(facts().accepted_unseen.find("/etc/nvidia-container-runtime/config.toml"), std::string::npos);
+    directory_.write(config, "version = 2\ndisabled_plugins = [\"cri\"]\n");
+    EXPECT_TRUE(facts().runtimes_without_nvidia.empty()) << "it has no pods";
+    directory_.write(config, "version = \n");
+    EXPECT_TRUE(facts().runtimes_without_nvidia.empty()) << "it is unknown";
+}
+
 } // namespace
 } // namespace gpuhost::ctl

@@ -194,6 +194,27 @@ INSTANTIATE_TEST_SUITE_P(
                  f.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"] = {"envvar"};
                  f.runtimes_without_nvidia = {"containerd"};
              }},
+        Harm{"VolumeMountsNotAccepted", "kubelet", "warning",
+             "DeviceListStrategy=volume-mounts has no effect: accept-nvidia-visible-devices-as-volume-mounts is "
+             "false in /etc/nvidia-container-runtime/config.toml",
+             [](auto& f) {
+                 f.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"] = {
+                     "envvar", "volume-mounts"};
+                 f.accepted_requests.emplace_back();
+             }},
+        Harm{"EnvvarNotAccepted", "kubelet", "warning",
+             "DeviceListStrategy=envvar gives no GPU to unprivileged pods: "
+             "accept-nvidia-visible-devices-envvar-when-unprivileged is false in /c.toml",
+             [](auto& f) {
+                 f.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"] = {"envvar"};
+                 f.accepted_requests = {{}, {"/c.toml", false, true, false}};
+             }},
+        Harm{"OptionsOfNvidiaUnusable", "kubelet", "warning",
+             "NVIDIA's runtime can't use its options: /c.toml: line 1",
+             [](auto& f) {
+                 f.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"] = {"envvar"};
+                 f.accepted_unseen = "/c.toml: line 1";
+             }},
         Harm{"OtherDevicePlugin", "kubelet", "error", "a process listens",
              [](auto& f) {
                  f.host["components"]["devices"]["plan"]["undecided"] = {{"text", "a process listens"},
@@ -250,6 +271,24 @@ std::vector<std::string> not_ok(const DoctorFacts& facts, std::string_view resul
             names.push_back(check.at("check").get<std::string>());
         }
     return names;
+}
+
+TEST(Doctor, OptionIsSetInItsFile) {
+    DoctorFacts facts = healthy();
+    Json& words = facts.host["components"]["devices"]["observed"]["inputs"]["device_list_strategy"];
+    words = {"volume-mounts"};
+    facts.accepted_requests = {{"/c.toml", true, false, true}};
+    const std::string option = "accept-nvidia-visible-devices-as-volume-mounts";
+    EXPECT_EQ(result_of(facts, "kubelet").at("next"),
+              "add " + option +
+                  "=true to Options= in section [Toolkit]; gpuhostctl reload; gpuhostctl apply");
+    facts.accepted_requests = {{"/c.toml", true, false, false}};
+    EXPECT_EQ(result_of(facts, "kubelet").at("next"), "set " + option + " = true in /c.toml");
+    words = {"envvar"};
+    EXPECT_EQ(result_of(facts, "kubelet").at("result"), "ok");
+    facts.accepted_requests = {{"/c.toml", false, false, false}};
+    words = {"cdi-cri", "envvar"};
+    EXPECT_EQ(result_of(facts, "kubelet").at("result"), "ok") << "by CDI";
 }
 
 TEST(Doctor, EmptyStoreLeadsToUpgradeNotApply) {

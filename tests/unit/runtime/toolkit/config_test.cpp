@@ -143,5 +143,32 @@ TEST(ToolkitConfigTest, FileStateIsOwnOutdatedOrForeign) {
     EXPECT_FALSE(says("disable-require"));
 }
 
+TEST(ToolkitConfigTest, AcceptedRequestsAreReadFromTheRuntimesFile) {
+    const tests::TempDir host;
+    const std::string binary = "/usr/bin/nvidia-container-runtime";
+    const auto read = [&](const std::string& program) { return accepted_requests(host.root(), program); };
+    AcceptedRequests expected;
+    EXPECT_EQ(*read(binary), expected) << "NVIDIA's defaults";
+    host.write(toolkit_config_path,
+               std::string(envvar_option) + " = false\n" + std::string(mounts_option) + " = true\n");
+    expected.envvar = false;
+    expected.volume_mounts = true;
+    EXPECT_EQ(*read(binary), expected);
+    EXPECT_EQ(*read("nvidia-container-runtime"), expected);
+    host.write(
+        toolkit_config_path,
+        toolkit_config_text(make_toolkit_config(with({std::string(mounts_option) + "=true"}), {}).document));
+    EXPECT_EQ(*read(binary), (AcceptedRequests{std::string(toolkit_config_path), true, true, true}));
+    const std::string beside = "/usr/local/nvidia/toolkit/.config/nvidia-container-runtime/config.toml";
+    host.write(beside, std::string(envvar_option) + " = false\n");
+    EXPECT_EQ(*read("/usr/local/nvidia/toolkit/nvidia-container-runtime"),
+              (AcceptedRequests{beside, false, false, false}));
+    host.write(beside, std::string(envvar_option) + " = \"no\"\n");
+    EXPECT_EQ(read("/usr/local/nvidia/toolkit/nvidia-container-runtime").error().message,
+              beside + ": " + std::string(envvar_option) + " must be true or false");
+    host.write(toolkit_config_path, "x = \n");
+    EXPECT_FALSE(read(binary));
+}
+
 } // namespace
 } // namespace gpuhost::runtime
