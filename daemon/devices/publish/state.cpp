@@ -35,12 +35,23 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd m
                                  Input{"device_list_strategy", "DeviceListStrategy= has changed"},
                                  Input{"config_file", "ConfigFile= or its file has changed"}};
 
+/// Returns the inputs of versions whose records do not have these keys yet.
+Json inputs_of_earlier_versions() {
+    return {{"health", to_json(HealthRules())},
+            {"labels", name_of(LabelMode::node)},
+            {"taint_unhealthy", false},
+            {"device_list_strategy", names_of({ListStrategy::cdi_cri})},
+            {"config_file", ""}};
+}
+
 /// Returns why an existing offer is outdated.
 Texts differences(const Json& observed, const std::string& driver) {
     const Json& offer = base::member(observed, "offer");
     const Json& record = base::member(observed, "record");
     const Json& inputs = base::member(observed, "inputs");
-    const Json& then = base::member(record, "inputs");
+    Json then = inputs_of_earlier_versions();
+    if (const Json& known = base::member(record, "inputs"); known.is_object())
+        then.update(known);
     Texts found;
     if (const std::string why = base::string_or(offer, "withdrawn", ""); !why.empty())
         return {"the GPUs are withdrawn from the kubelet: " + why};

@@ -714,6 +714,23 @@ TEST_F(DevicesTest, ListStrategyIsOffered) {
     EXPECT_TRUE(plan().steps.empty()) << "the order has no meaning";
 }
 
+TEST_F(DevicesTest, RecordOfAnEarlierVersionHasItsDefaults) {
+    load();
+    ASSERT_TRUE(run(publishing()));
+    forget_failure();
+    auto record = *read_offer_record(root_);
+    for (const char* key : {"health", "labels", "taint_unhealthy", "device_list_strategy", "config_file"})
+        record.inputs.erase(key);
+    ASSERT_TRUE(write_offer_record(root_, record));
+    EXPECT_EQ(plan().reasons, Texts());
+    record.inputs["gpuhost"] = "earlier";
+    ASSERT_TRUE(write_offer_record(root_, record));
+    EXPECT_EQ(plan().reasons, Texts{"another version of gpuhostd made the offer"});
+    set("DeviceListStrategy", "envvar");
+    EXPECT_EQ(plan().reasons,
+              (Texts{"another version of gpuhostd made the offer", "DeviceListStrategy= has changed"}));
+}
+
 TEST_F(DevicesTest, UnknownListStrategyChangesNothing) {
     load();
     set("DeviceListStrategy", "cdi-cri envar");
