@@ -20,6 +20,8 @@ using base::Result;
 namespace {
 
 constexpr std::int64_t last_number = 0xffff;             ///< upper limit of minors, indices and ids
+constexpr std::size_t longest_node = 64;                 ///< path in /dev
+constexpr std::size_t most_nodes = 16;                   ///< of a device, or of all
 constexpr std::size_t most_nvlinks = 64;                 ///< of a GPU; those of today have at most 36
 constexpr std::size_t longest_id = 63 - longest_replica; ///< of a device; the kubelet refuses more than 63
 
@@ -37,6 +39,14 @@ bool is_address(std::string_view text) {
     return text.size() == form.size() &&
            std::equal(text.begin(), text.end(), form.begin(), [](char c, char of) {
                return of == 'x' ? (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') : c == of;
+           });
+}
+
+bool is_node(const std::string& path) {
+    constexpr std::string_view prefix = "/dev/nvidia";
+    return base::starts_with(path, prefix) && path.size() <= longest_node &&
+           std::all_of(path.begin() + prefix.size(), path.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '/';
            });
 }
 
@@ -91,7 +101,8 @@ Json to_json(const Instance& instance) {
             {"index", instance.index},
             {"gpu_instance", instance.gpu_instance},
             {"compute_instance", instance.compute_instance},
-            {"attributes", to_json(instance.attributes)}};
+            {"attributes", to_json(instance.attributes)},
+            {"nodes", instance.nodes}};
 }
 
 Json to_json(const std::vector<NvLinks>& nvlinks) {
@@ -120,6 +131,7 @@ Json to_json(const Gpu& gpu) {
             {"vgpu", gpu.vgpu},
             {"fabric", gpu.fabric},
             {"nvlinks", to_json(gpu.nvlinks)},
+            {"index", gpu.index},
             {"memory_pending", gpu.memory_pending},
             {"memory_failed", gpu.memory_failed}};
 }
@@ -131,12 +143,14 @@ Result<Instance> instance_from_json(const Json& value) {
     GPUHOST_TRY(index, number_of(value, "index"));
     GPUHOST_TRY(gpu_instance, number_of(value, "gpu_instance"));
     GPUHOST_TRY(compute_instance, number_of(value, "compute_instance"));
+    GPUHOST_TRY(nodes, nodes_from_json(base::member(value, "nodes")));
     return Instance{std::move(uuid),
                     base::string_or(value, "profile", ""),
                     index,
                     gpu_instance,
                     compute_instance,
-                    attributes_from_json(base::member(value, "attributes"))};
+                    attributes_from_json(base::member(value, "attributes")),
+                    std::move(nodes)};
 }
 
 Result<std::vector<NvLinks>> nvlinks_from_json(const Json& list) {
@@ -183,6 +197,7 @@ Result<Gpu> gpu_from_json(const Json& value) {
     gpu.memory_failed = base::bool_or(value, "memory_failed", false);
     GPUHOST_TRY(nvlinks, nvlinks_from_json(base::list_of(value, "nvlinks")));
     gpu.nvlinks = std::move(nvlinks);
+    gpu.index = small_number(value, "index");
     for (const Json& element : base::list_of(value, "instances")) {
         GPUHOST_TRY(instance, instance_from_json(element));
         gpu.instances.push_back(std::move(instance));
@@ -199,6 +214,18 @@ Json to_json(const HostFacts& host) {
 HostFacts host_facts_from_json(const Json& value) {
     return {base::string_or(value, "driver", ""), small_number(value, "cuda_version"),
             base::string_or(value, "machine", "")};
+}
+
+Result<std::vector<std::string>> nodes_from_json(const Json& list) {
+    std::vector<std::string> nodes;
+    if (!list.is_null() && !list.is_array())
+        return base::fail(Errc::BadContent, "the list of nodes in /dev is not a list");
+    for (const Json& element : list) {
+        nodes.push_back(element.is_string() ? element.get<std::string>() : "");
+        if (!is_node(nodes.back()) || nodes.size() > most_nodes)
+            return base::fail(Errc::BadContent, "invalid list of nodes in /dev");
+    }
+    return nodes;
 }
 
 Json to_json(const std::vector<Gpu>& gpus) {

@@ -34,6 +34,7 @@ struct Instance {
     unsigned gpu_instance = 0;
     unsigned compute_instance = 0;
     Attributes attributes{};
+    std::vector<std::string> nodes{}; ///< that grant access: "/dev/nvidia-caps/nvidia-cap3"; empty: unknown
     friend bool operator==(const Instance&, const Instance&) = default;
 };
 
@@ -60,6 +61,7 @@ struct Gpu {
     bool vgpu = false;        ///< the GPU is a vGPU of a hypervisor
     std::string fabric{};     ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
     std::vector<NvLinks> nvlinks{};
+    unsigned index = 0;          ///< in NVML
     bool memory_pending = false; ///< faulty memory waits for a reset of the GPU to be replaced
     bool memory_failed = false;  ///< faulty memory could not be replaced
     friend bool operator==(const Gpu&, const Gpu&) = default;
@@ -81,5 +83,8 @@ struct HostFacts {
 /// Fails with BadContent for a UUID, address or number that is not of the right form, and for a UUID that
 /// occurs twice. NVLinks may be absent.
 [[nodiscard]] base::Result<std::vector<Gpu>> gpus_from_json(const base::Json& list);
+
+/// Reads a list of NVIDIA's nodes in /dev. Returns an empty one for null. Fails with BadContent.
+[[nodiscard]] base::Result<std::vector<std::string>> nodes_from_json(const base::Json& list);
 
 } // namespace gpuhost::devices

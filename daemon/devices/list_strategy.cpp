@@ -21,6 +21,17 @@ constexpr std::array<std::string_view, most_list_strategies> names{"cdi-cri", "c
 
 } // namespace
 
+std::string_view name_of(IdStrategy strategy) {
+    return strategy == IdStrategy::index ? "index" : "uuid";
+}
+
+std::optional<IdStrategy> id_strategy(std::string_view name) {
+    for (const IdStrategy strategy : {IdStrategy::uuid, IdStrategy::index})
+        if (name_of(strategy) == name)
+            return strategy;
+    return std::nullopt;
+}
+
 std::string_view name_of(ListStrategy strategy) {
     return names.at(static_cast<std::size_t>(strategy));
 }
@@ -75,6 +86,10 @@ Result<ListStrategies> list_strategies_from_json(const Json& value) {
     if (!strategies)
         return base::fail(Errc::BadContent, "invalid list of device list strategies");
     return *std::move(strategies);
+}
+
+bool uses_nvidias_runtime(const ListStrategies& strategies) {
+    return strategies.contains(ListStrategy::envvar) || strategies.contains(ListStrategy::volume_mounts);
 }
 
 bool uses_cdi(const ListStrategies& strategies) {

@@ -24,6 +24,15 @@ enum class ListStrategy {
 using ListStrategies = std::set<ListStrategy>;
 inline constexpr std::size_t most_list_strategies = 4;
 
+/// How container runtimes name a device.
+enum class IdStrategy {
+    uuid,
+    index, ///< in NVML: "0" of a GPU, "0:1" of a MIG instance
+};
+inline constexpr std::string_view id_strategy_names = "uuid index";
+[[nodiscard]] std::string_view name_of(IdStrategy strategy);
+[[nodiscard]] std::optional<IdStrategy> id_strategy(std::string_view name);
+
 [[nodiscard]] std::string_view name_of(ListStrategy strategy);
 [[nodiscard]] std::optional<ListStrategy> list_strategy(std::string_view name);
 /// Returns the names, in the order of the enumeration.
@@ -44,5 +53,7 @@ inline constexpr std::size_t most_list_strategies = 4;
 /// Returns true if a strategy names CDI devices. Without one, a container gets its devices only from NVIDIA's
 /// runtime.
 [[nodiscard]] bool uses_cdi(const ListStrategies& strategies);
+/// Returns true if a strategy is for NVIDIA's runtime.
+[[nodiscard]] bool uses_nvidias_runtime(const ListStrategies& strategies);
 
 } // namespace gpuhost::devices

@@ -67,7 +67,9 @@ std::string to_text(const Offer& offer) {
                               {"labels", name_of(offer.labels)},
                               {"taint_unhealthy", offer.taint_unhealthy},
                               {"sharing", to_json(offer.sharing)},
-                              {"device_list_strategy", names_of(offer.strategies)}});
+                              {"device_list_strategy", names_of(offer.strategies)},
+                              {"device_id_strategy", name_of(offer.ids)},
+                              {"device_nodes", offer.nodes ? Json(*offer.nodes) : Json()}});
 }
 
 Result<Offer> parse_offer(std::string_view text) {
@@ -89,6 +91,13 @@ Result<Offer> parse_offer(std::string_view text) {
     GPUHOST_TRY(health, health_rules_from_json(base::member(document, "health")));
     GPUHOST_TRY(sharing, sharing_from_json(base::member(document, "sharing")));
     GPUHOST_TRY(lists, list_strategies_from_json(base::member(document, "device_list_strategy")));
+    const std::string ids = base::string_or(document, "device_id_strategy", "uuid");
+    const auto strategy_of_ids = id_strategy(ids);
+    if (!strategy_of_ids)
+        return base::fail(Errc::BadContent,
+                          std::string(offer_path) + " has the unknown device_id_strategy '" + ids + "'");
+    const Json& list = base::member(document, "device_nodes");
+    GPUHOST_TRY(nodes, nodes_from_json(list));
     return Offer{std::move(id),
                  std::move(resource),
                  *mig,
@@ -99,7 +108,9 @@ Result<Offer> parse_offer(std::string_view text) {
                  label_mode(base::string_or(document, "labels", "")).value_or(LabelMode::no),
                  base::bool_or(document, "taint_unhealthy", false),
                  std::move(sharing),
-                 std::move(lists)};
+                 std::move(lists),
+                 *strategy_of_ids,
+                 list.is_null() ? std::nullopt : std::optional(std::move(nodes))};
 }
 
 std::string to_text(const Answer& answer) {

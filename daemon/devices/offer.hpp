@@ -58,6 +58,10 @@ struct Offer {
     bool taint_unhealthy = false; ///< gpuhost-cluster taints the Node while a device is unhealthy
     Sharing sharing{};
     ListStrategies strategies{ListStrategy::cdi_cri};
+    IdStrategy ids = IdStrategy::uuid;
+    /// The nodes that each container gets beside those of its devices, without CDI. nullopt: the kubelet
+    /// gives it no nodes.
+    std::optional<std::vector<std::string>> nodes{};
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 

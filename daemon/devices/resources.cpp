@@ -9,9 +9,28 @@ namespace gpuhost::devices {
 
 namespace {
 
-void add_instances(const Gpu& gpu, Resource& resource) {
-    for (const Instance& instance : gpu.instances)
-        resource.devices.push_back({instance.uuid, gpu.uuid, gpu.numa, ""});
+ResourceDevice whole_gpu(const Gpu& gpu) {
+    return {gpu.uuid,
+            gpu.uuid,
+            gpu.numa,
+            "",
+            gpu.nvlinks,
+            std::to_string(gpu.index),
+            {"/dev/nvidia" + std::to_string(gpu.minor)}};
+}
+
+/// Adds a MIG instance. One without known nodes is left out where containers need them.
+void add_instance(const Offer& offer, const Gpu& gpu, const Instance& instance, Resource& resource) {
+    if (offer.nodes && instance.nodes.empty()) {
+        resource.problem = "the device nodes of MIG instance " + instance.uuid + " are unknown";
+        return;
+    }
+    ResourceDevice device = whole_gpu(gpu);
+    device.id = instance.uuid;
+    device.nvlinks.clear();
+    device.index += ":" + std::to_string(instance.index);
+    device.nodes.insert(device.nodes.end(), instance.nodes.begin(), instance.nodes.end());
+    resource.devices.push_back(std::move(device));
 }
 
 /// A split GPU has no CDI device of its own: it computes only through its instances.
@@ -19,7 +38,7 @@ Resource none(const Offer& offer) {
     Resource whole{offer.resource, {}, ""};
     for (const Gpu& gpu : offer.gpus) {
         if (!gpu.split)
-            whole.devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, "", gpu.nvlinks});
+            whole.devices.push_back(whole_gpu(gpu));
         else if (whole.problem.empty())
             whole.problem = "MIG is on for " + gpu.uuid + ", and MigStrategy=none offers no MIG instances";
     }
@@ -44,7 +63,8 @@ Resource single(const Offer& offer) {
     Resource whole{offer.resource, {}, why_not_single(offer.gpus)};
     if (whole.problem.empty())
         for (const Gpu& gpu : offer.gpus)
-            add_instances(gpu, whole);
+            for (const Instance& instance : gpu.instances)
+                add_instance(offer, gpu, instance, whole);
     return whole;
 }
 
@@ -53,7 +73,7 @@ std::vector<Resource> mixed(const Offer& offer) {
     resources[offer.resource].name = offer.resource;
     for (const Gpu& gpu : offer.gpus) {
         if (!gpu.split)
-            resources[offer.resource].devices.push_back({gpu.uuid, gpu.uuid, gpu.numa, "", gpu.nvlinks});
+            resources[offer.resource].devices.push_back(whole_gpu(gpu));
         for (const Instance& instance : gpu.instances) {
             if (instance.profile.empty()) {
                 resources[offer.resource].problem =
@@ -62,7 +82,7 @@ std::vector<Resource> mixed(const Offer& offer) {
             }
             Resource& resource = resources[mig_resource(offer, instance.profile)];
             resource.name = mig_resource(offer, instance.profile);
-            resource.devices.push_back({instance.uuid, gpu.uuid, gpu.numa, ""});
+            add_instance(offer, gpu, instance, resource);
         }
     }
     std::vector<Resource> list;
@@ -112,6 +132,8 @@ std::vector<Resource> resources_of(const Offer& offer) {
     for (Resource& resource : resources) {
         share(resource, offer.sharing);
         resource.strategies = offer.strategies;
+        resource.ids = offer.ids;
+        resource.nodes = offer.nodes;
     }
     std::sort(resources.begin(), resources.end(),
               [](const Resource& one, const Resource& other) { return one.name < other.name; });

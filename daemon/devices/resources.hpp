@@ -18,6 +18,8 @@ struct ResourceDevice {
     std::optional<unsigned> numa;
     std::string unhealthy = {}; ///< why no further pod may get it; empty: one may
     std::vector<NvLinks> nvlinks = {};
+    std::string index = {};              ///< in NVML: "0", "0:1"
+    std::vector<std::string> nodes = {}; ///< in /dev: of the GPU, and of a MIG instance
     friend bool operator==(const ResourceDevice&, const ResourceDevice&) = default;
 };
 
@@ -29,6 +31,8 @@ struct Resource {
     bool one_each = false; ///< a container may have only one replica
     bool packed = false;   ///< see Sharing::packed
     ListStrategies strategies{ListStrategy::cdi_cri};
+    IdStrategy ids = IdStrategy::uuid;
+    std::optional<std::vector<std::string>> nodes = {}; ///< Offer::nodes
     friend bool operator==(const Resource&, const Resource&) = default;
 };
 

@@ -136,6 +136,10 @@ constexpr std::array keys{
         "Devices", "DeviceListStrategy", SettingType::Words, "cdi-cri", "",
         "how container runtimes get the GPUs of a container: cdi-cri, cdi-annotations, envvar, volume-mounts",
         "", strategies_mistake},
+    SettingKey{"Devices", "DeviceIDStrategy", SettingType::Choice, "uuid", id_strategy_names,
+               "how container runtimes name a GPU"},
+    SettingKey{"Devices", "PassDeviceSpecs", SettingType::Boolean, "no", "",
+               "give containers the device nodes, too, if DeviceListStrategy= has envvar or volume-mounts"},
     SettingKey{"Devices", "ConfigFile", SettingType::String, "", "",
                "configuration of NVIDIA's device plugin, for its time slices; empty: no GPU is shared", "",
                file_mistake},
@@ -177,6 +181,8 @@ DevicesSettings devices_settings(const core::Settings& settings) {
         settings.boolean("Devices", "UnhealthyTaint"),
         list_strategies(settings.words("Devices", "DeviceListStrategy"))
             .value_or(DevicesSettings().strategies),
+        id_strategy(settings.string("Devices", "DeviceIDStrategy")).value_or(IdStrategy::uuid),
+        settings.boolean("Devices", "PassDeviceSpecs"),
         settings.string("Devices", "ConfigFile"),
         {}};
     if (const std::string why = resource_mistake(values.resource); !why.empty())
@@ -205,6 +211,8 @@ Json to_json(const DevicesSettings& settings) {
             {"labels", name_of(settings.labels)},
             {"taint_unhealthy", settings.taint_unhealthy},
             {"device_list_strategy", names_of(settings.strategies)},
+            {"device_id_strategy", name_of(settings.ids)},
+            {"pass_device_specs", settings.pass_nodes},
             {"config_file", settings.config_file},
             {"mistake", settings.mistake}};
 }
@@ -222,6 +230,8 @@ DevicesSettings devices_settings_from_json(const Json& value) {
             base::bool_or(value, "taint_unhealthy", false),
             list_strategies_from_json(base::member(value, "device_list_strategy"))
                 .value_or(DevicesSettings().strategies),
+            id_strategy(base::string_or(value, "device_id_strategy", "uuid")).value_or(IdStrategy::uuid),
+            base::bool_or(value, "pass_device_specs", false),
             base::string_or(value, "config_file", ""),
             base::string_or(value, "mistake", "")};
 }

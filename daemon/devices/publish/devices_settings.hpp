@@ -23,6 +23,8 @@ struct DevicesSettings {
     LabelMode labels = LabelMode::node;
     bool taint_unhealthy = false;                     ///< UnhealthyTaint=
     ListStrategies strategies{ListStrategy::cdi_cri}; ///< DeviceListStrategy=
+    IdStrategy ids = IdStrategy::uuid;                ///< DeviceIDStrategy=
+    bool pass_nodes = false;                          ///< PassDeviceSpecs=
     std::string config_file; ///< path of the file with the sharing; empty: no device is shared
     /// Why a value can't be used; empty: all can.
     std::string mistake;

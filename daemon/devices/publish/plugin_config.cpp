@@ -54,7 +54,7 @@ class Reader {
     PluginConfig read() && {
         if (check_map(config_, "", {"version", "flags", "resources", "sharing", "imex"}, problems_))
             check_version();
-        check_other_fields(config_, settings_.strategies, problems_);
+        check_other_fields(config_, settings_, problems_);
         read_flags();
         const Json& sharing = member(config_, "sharing");
         if (check_map(sharing, "sharing", {"timeSlicing", "mps"}, problems_) && sharing.is_object()) {

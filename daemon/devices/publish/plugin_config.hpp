@@ -25,9 +25,9 @@ struct PluginConfig {
 /// - Fields that no version of the plugin has are refused, as is sharing.mps.
 /// - A field that has no effect here is a problem, unless its value asks for what gpuhostd does. So are the
 ///   fields that the plugin ignores with a warning: resources, rename, and devices other than "all".
-/// - flags.migStrategy must be MigStrategy=. flags.plugin.deviceListStrategy has no effect beside
-///   DeviceListStrategy=; a difference is a problem that is ignored. An invalid value or an empty list is
-///   refused.
+/// - flags.migStrategy must be MigStrategy=. flags.plugin.deviceListStrategy, deviceIDStrategy and
+///   passDeviceSpecs have no effect beside the settings of these names; a difference is a problem that is
+///   ignored. An invalid value and an empty list are refused.
 /// - A resource may be listed once, with at most most_replicas replicas. One at least must be ResourceName=
 ///   or a MIG profile.
 /// - A file without a document is refused.

@@ -38,8 +38,6 @@ constexpr std::array other_fields{
     OtherField{"flags", "mofedEnabled", "false"},
     OtherField{"flags", "useNodeFeatureAPI", any},
     OtherField{"flags", "deviceDiscoveryStrategy", "auto nvml"},
-    OtherField{"flags.plugin", "passDeviceSpecs", "false"},
-    OtherField{"flags.plugin", "deviceIDStrategy", "uuid"},
     OtherField{"flags.plugin", "cdiAnnotationPrefix", any},
     OtherField{"flags.plugin", "nvidiaCTKPath", any},
     OtherField{"flags.plugin", "containerDriverRoot", any},
@@ -118,6 +116,32 @@ void check_strategy(const Json& plugin, const ListStrategies& strategies, FieldP
             "set DeviceListStrategy=" + base::join(names_of(*asked), " "));
 }
 
+/// Checks a field that a setting decides.
+void check_setting(const Json& plugin, const char* field, const std::string& setting,
+                   const std::string& value, const std::string& asked, FieldProblems& problems) {
+    if (asked != value)
+        problems.ignore(std::string("flags.plugin.") + field,
+                        "is '" + text_of(member(plugin, field)) + "', but section [Devices] has " + setting +
+                            "=" + value,
+                        "set " + setting + "=" + asked);
+}
+
+void check_ids(const Json& plugin, const DevicesSettings& settings, FieldProblems& problems) {
+    const Json& ids = member(plugin, "deviceIDStrategy");
+    const auto strategy = ids.is_string() ? id_strategy(ids.get<std::string>()) : std::nullopt;
+    if (strategy)
+        check_setting(plugin, "deviceIDStrategy", "DeviceIDStrategy", std::string(name_of(settings.ids)),
+                      std::string(name_of(*strategy)), problems);
+    else if (!ids.is_null())
+        problems.refuse("flags.plugin.deviceIDStrategy", "must be uuid or index");
+    const Json& nodes = member(plugin, "passDeviceSpecs");
+    if (nodes.is_boolean())
+        check_setting(plugin, "passDeviceSpecs", "PassDeviceSpecs", settings.pass_nodes ? "yes" : "no",
+                      nodes.get<bool>() ? "yes" : "no", problems);
+    else if (!nodes.is_null())
+        problems.refuse("flags.plugin.passDeviceSpecs", "must be true or false");
+}
+
 } // namespace
 
 std::string one_line(std::string text) {
@@ -173,12 +197,15 @@ bool check_map(const Json& value, const std::string& path, const std::vector<std
     return all_known;
 }
 
-void check_other_fields(const Json& config, const ListStrategies& strategies, FieldProblems& problems) {
+void check_other_fields(const Json& config, const DevicesSettings& settings, FieldProblems& problems) {
     const Json& flags = member(config, "flags");
     check_map_of(flags, "flags", {"migStrategy", "plugin", "gfd"}, problems);
-    check_map_of(member(flags, "plugin"), "flags.plugin",
-                 {"sharedDevicesAllocationPolicy", "deviceListStrategy"}, problems);
-    check_strategy(member(flags, "plugin"), strategies, problems);
+    check_map_of(
+        member(flags, "plugin"), "flags.plugin",
+        {"sharedDevicesAllocationPolicy", "deviceListStrategy", "deviceIDStrategy", "passDeviceSpecs"},
+        problems);
+    check_strategy(member(flags, "plugin"), settings.strategies, problems);
+    check_ids(member(flags, "plugin"), settings, problems);
     check_map_of(member(flags, "gfd"), "flags.gfd", {}, problems);
     check_map_of(member(config, "imex"), "imex", {}, problems);
     check_map_of(member(config, "resources"), "resources", {}, problems);

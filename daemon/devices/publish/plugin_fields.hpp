@@ -4,7 +4,7 @@
 
 #include "daemon/base/yaml.hpp"
 #include "daemon/core/settings.hpp"
-#include "daemon/devices/list_strategy.hpp"
+#include "daemon/devices/publish/devices_settings.hpp"
 
 #include <string>
 #include <string_view>
@@ -44,8 +44,7 @@ bool check_map(const base::Json& value, const std::string& path, const std::vect
 [[nodiscard]] std::string field_path(const std::string& map, std::string_view key);
 
 /// Checks the fields "flags", "imex" and "resources" of a configuration of NVIDIA's device plugin, which
-/// have no effect here: names those that ask for something else than gpuhostd does. `strategies` are those of
-/// DeviceListStrategy=.
-void check_other_fields(const base::Json& config, const ListStrategies& strategies, FieldProblems& problems);
+/// have no effect here: names those that ask for something else than gpuhostd and its settings do.
+void check_other_fields(const base::Json& config, const DevicesSettings& settings, FieldProblems& problems);
 
 } // namespace gpuhost::devices

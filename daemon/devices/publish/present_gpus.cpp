@@ -4,6 +4,7 @@
 #include "daemon/base/json.hpp"
 #include "daemon/base/parse.hpp"
 #include "daemon/runtime/cdi/driver_root.hpp"
+#include "daemon/runtime/gpu/mig_minors.hpp"
 
 #include <algorithm>
 
@@ -43,7 +44,22 @@ bool has_instances(const std::vector<std::string>& instances, unsigned minor) {
                        [&](const std::string& one) { return base::starts_with(one, prefix); });
 }
 
-void add_reported(const NvmlGpu& reported, Gpu& gpu) {
+/// Returns the nodes of a MIG instance beside that of its GPU; none if they are unknown.
+std::vector<std::string> nodes_of(const runtime::MigMinors& minors, unsigned gpu,
+                                  const runtime::NvmlInstance& one) {
+    auto outer = minors.of_gpu_instance(gpu, one.gpu_instance);
+    auto inner = minors.of_compute_instance(gpu, one.gpu_instance, one.compute_instance);
+    if (!outer || !inner)
+        return {};
+    return {*std::move(outer), *std::move(inner)};
+}
+
+runtime::MigMinors mig_minors(const Root& host) {
+    const auto text = host.read(runtime::mig_minors_file);
+    return runtime::MigMinors::parse(text ? *text : std::string()).value_or(runtime::MigMinors());
+}
+
+void add_reported(const NvmlGpu& reported, const runtime::MigMinors& minors, Gpu& gpu) {
     if (!reported.uuid.empty())
         gpu.uuid = reported.uuid;
     gpu.model = reported.model;
@@ -57,7 +73,7 @@ void add_reported(const NvmlGpu& reported, Gpu& gpu) {
     gpu.memory_failed = reported.memory_failed;
     for (const runtime::NvmlInstance& one : reported.instances)
         gpu.instances.push_back({one.uuid, one.profile, one.index, one.gpu_instance, one.compute_instance,
-                                 attributes_of(one.attributes)});
+                                 attributes_of(one.attributes), nodes_of(minors, gpu.minor, one)});
     if (!reported.problem.empty())
         gpu.problem = "NVML: " + reported.problem;
     else if (reported.uuid.empty())
@@ -92,13 +108,16 @@ Result<std::vector<NvmlGpu>> ask(const Root& host) {
 PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
                        const Result<std::vector<NvmlGpu>>& reported) {
     const std::vector<std::string> instances = runtime::mig_instances(host);
+    const runtime::MigMinors minors = mig_minors(host);
     PresentGpus present;
     if (!reported)
         present.failure = reported.error().message;
     present.host.driver = host.read_line("/sys/module/nvidia/version").value_or(std::string());
     present.host.machine = machine_of(host);
-    for (const runtime::Gpu& found : gpus) {
+    for (std::size_t index = 0; index < gpus.size(); ++index) {
+        const runtime::Gpu& found = gpus[index];
         Gpu gpu;
+        gpu.index = static_cast<unsigned>(index);
         gpu.uuid = found.uuid;
         gpu.address = found.address;
         gpu.minor = found.minor;
@@ -112,7 +131,7 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
                 if (one.minor == found.minor)
                     said = &one;
         if (said != nullptr) {
-            add_reported(*said, gpu);
+            add_reported(*said, minors, gpu);
             present.host.cuda_version = std::max(present.host.cuda_version, said->cuda_version);
         } else if (reported) {
             gpu.problem = "NVML does not report the GPU";
@@ -130,6 +149,15 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
     if (reported)
         add_nvlinks(*reported, present.gpus);
     return present;
+}
+
+std::vector<std::string> control_nodes(const Root& host) {
+    std::vector<std::string> nodes;
+    for (const char* node :
+         {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"})
+        if (host.exists(node))
+            nodes.emplace_back(node);
+    return nodes;
 }
 
 PresentGpus read_present_gpus(const Root& host) {

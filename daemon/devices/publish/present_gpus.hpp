@@ -27,4 +27,7 @@ struct PresentGpus {
 /// Reads the GPUs of the loaded driver. Asks NVML, which may take seconds for each GPU that is not in use.
 [[nodiscard]] PresentGpus read_present_gpus(const base::Root& host);
 
+/// Returns the nodes in /dev that every container with a GPU gets from NVIDIA's device plugin, if they exist.
+[[nodiscard]] std::vector<std::string> control_nodes(const base::Root& host);
+
 } // namespace gpuhost::devices

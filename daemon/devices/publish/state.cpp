@@ -33,6 +33,8 @@ constexpr std::array input_names{Input{"gpuhost", "another version of gpuhostd m
                                  Input{"labels", "Labels= has changed"},
                                  Input{"taint_unhealthy", "UnhealthyTaint= has changed"},
                                  Input{"device_list_strategy", "DeviceListStrategy= has changed"},
+                                 Input{"device_id_strategy", "DeviceIDStrategy= has changed"},
+                                 Input{"pass_device_specs", "PassDeviceSpecs= has changed"},
                                  Input{"config_file", "ConfigFile= or its file has changed"}};
 
 /// Returns the inputs of versions whose records do not have these keys yet.
@@ -41,6 +43,8 @@ Json inputs_of_earlier_versions() {
             {"labels", name_of(LabelMode::node)},
             {"taint_unhealthy", false},
             {"device_list_strategy", names_of({ListStrategy::cdi_cri})},
+            {"device_id_strategy", name_of(IdStrategy::uuid)},
+            {"pass_device_specs", false},
             {"config_file", ""}};
 }
 
@@ -104,6 +108,8 @@ Json offer_inputs(const Root& root, const DevicesSettings& settings) {
             {"labels", name_of(settings.labels)},
             {"taint_unhealthy", settings.taint_unhealthy},
             {"device_list_strategy", names_of(settings.strategies)},
+            {"device_id_strategy", name_of(settings.ids)},
+            {"pass_device_specs", settings.pass_nodes},
             {"config_file", config_identity(root, settings)}};
 }
 

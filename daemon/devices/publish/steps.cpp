@@ -93,7 +93,9 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 settings.labels,
                 settings.taint_unhealthy,
                 *std::move(sharing),
-                settings.strategies};
+                settings.strategies,
+                settings.ids,
+                settings.pass_nodes ? std::optional(control_nodes(context.root)) : std::nullopt};
     GPUHOST_TRY(id, write_offer(context.root, offer));
     publish_features(context);
     record.id = id;

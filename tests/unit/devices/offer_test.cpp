@@ -31,6 +31,10 @@ Offer example() {
     Offer made{"1", "nvidia.com/gpu", MigStrategy::mixed, "the driver is being replaced", {split, unknown}};
     made.sharing = {{{"nvidia.com/gpu", 4}}, true, true, true};
     made.strategies = {ListStrategy::envvar, ListStrategy::cdi_annotations};
+    made.ids = IdStrategy::index;
+    made.nodes = {{"/dev/nvidiactl"}};
+    made.gpus[0].index = 1;
+    made.gpus[0].instances[0].nodes = {"/dev/nvidia-caps/nvidia-cap3", "/dev/nvidia-caps/nvidia-cap4"};
     return made;
 }
 
@@ -66,6 +70,12 @@ TEST(Offer, RefusesInvalidValues) {
              {"/gpus/0/uuid", "GPU-a-"},
              {"/gpus/0/uuid", "GPU-" + std::string(60, 'a')},
              {"/device_list_strategy", Json::array()},
+             {"/device_id_strategy", "pci"},
+             {"/device_nodes", "/dev/nvidia0"},
+             {"/device_nodes/0", "/dev/sda"},
+             {"/device_nodes/0", "/dev/nvidia../sda"},
+             {"/device_nodes", Json(17, "/dev/nvidia0")},
+             {"/gpus/0/instances/0/nodes/0", 1},
              {"/device_list_strategy", "envvar"},
              {"/device_list_strategy/0", "env"},
              {"/device_list_strategy/0", 1},

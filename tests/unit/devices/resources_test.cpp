@@ -41,9 +41,27 @@ TEST(Resources, WholeGpusAreOneResourceInAnyStrategy) {
         ASSERT_EQ(list.size(), 1U);
         EXPECT_EQ(list[0].name, "nvidia.com/gpu");
         EXPECT_EQ(list[0].devices,
-                  (std::vector<ResourceDevice>{{"GPU-1", "GPU-1", 0}, {"GPU-2", "GPU-2", 1}}));
+                  (std::vector<ResourceDevice>{{"GPU-1", "GPU-1", 0, "", {}, "0", {"/dev/nvidia0"}},
+                                               {"GPU-2", "GPU-2", 1, "", {}, "0", {"/dev/nvidia0"}}}));
         EXPECT_EQ(list[0].problem, "");
     }
+}
+
+TEST(Resources, InstancesHaveTheNodesOfTheirGpu) {
+    Gpu made = split("1", {"1g.10gb", "1g.10gb"});
+    made.index = 2;
+    made.minor = 5;
+    made.instances[1].index = 3;
+    made.instances[1].nodes = {"/dev/nvidia-caps/nvidia-cap1", "/dev/nvidia-caps/nvidia-cap2"};
+    Offer offer{"", "nvidia.com/gpu", MigStrategy::single, "", {made}};
+    EXPECT_EQ(resources_of(offer).at(0).devices.size(), 2U) << "no container gets nodes";
+    offer.nodes.emplace();
+    const Resource resource = resources_of(offer).at(0);
+    EXPECT_EQ(ids(resource), Ids{"MIG-11"});
+    EXPECT_EQ(resource.problem, "the device nodes of MIG instance MIG-10 are unknown");
+    EXPECT_EQ(resource.devices[0].index, "2:3");
+    EXPECT_EQ(resource.devices[0].nodes,
+              (Ids{"/dev/nvidia5", "/dev/nvidia-caps/nvidia-cap1", "/dev/nvidia-caps/nvidia-cap2"}));
 }
 
 TEST(Resources, HostWithoutGpusOffersNone) {

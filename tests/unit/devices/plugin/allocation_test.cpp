@@ -118,6 +118,47 @@ TEST(Allocation, LongestAnnotationKeyIsValid) {
     })) << name;
 }
 
+TEST(Allocation, IndexReplacesTheUuid) {
+    Resource offered = resource({one + "::0", one + "::1", part}, {});
+    offered.devices[0].index = offered.devices[1].index = "0";
+    offered.devices[2].index = "1:3";
+    offered.ids = IdStrategy::index;
+    offered.strategies = {ListStrategy::cdi_cri, ListStrategy::cdi_annotations, ListStrategy::envvar};
+    const auto answer = allocate(offered, "", request({one + "::1", one + "::0", part}));
+    const auto& given = answer->container_responses(0);
+    EXPECT_EQ(given.envs().at("NVIDIA_VISIBLE_DEVICES"), "0,1:3");
+    EXPECT_EQ(given.cdi_devices(1).name(), "nvidia.com/gpu=1:3");
+    EXPECT_EQ(given.annotations().at("cdi.k8s.io/gpu_" + one), "nvidia.com/gpu=0,nvidia.com/gpu=1:3");
+    offered.strategies = {ListStrategy::volume_mounts};
+    EXPECT_EQ(allocate(offered, "", request({part}))->container_responses(0).mounts(0).container_path(),
+              "/var/run/nvidia-container-devices/1:3");
+}
+
+TEST(Allocation, NodesAreGivenOnceWithoutCdi) {
+    Resource offered = resource({one, part, two}, {ListStrategy::envvar});
+    offered.nodes = Texts{"/dev/nvidiactl", "/dev/nvidia-uvm"};
+    offered.devices[0].nodes = {"/dev/nvidia0"};
+    offered.devices[1].nodes = {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap1"};
+    offered.devices[2].nodes = {"/dev/nvidia1"};
+    const auto nodes = [&](const Texts& ids) {
+        const auto answer = allocate(offered, "", request(ids));
+        Texts paths;
+        for (const auto& device : answer->container_responses(0).devices()) {
+            EXPECT_EQ(device.container_path(), device.host_path());
+            EXPECT_EQ(device.permissions(), "rw");
+            paths.push_back(device.host_path());
+        }
+        return paths;
+    };
+    EXPECT_EQ(nodes({part, one}),
+              (Texts{"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap1"}));
+    EXPECT_EQ(nodes({two}), (Texts{"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia1"}));
+    offered.strategies = {ListStrategy::cdi_cri, ListStrategy::cdi_annotations};
+    EXPECT_EQ(nodes({two}), Texts()) << "as in NVIDIA's device plugin: CDI gives the nodes";
+    offered.strategies.insert(ListStrategy::volume_mounts);
+    EXPECT_EQ(nodes({two}).size(), 3U);
+}
+
 TEST(Allocation, EachContainerHasItsAnswer) {
     v1beta1::AllocateRequest both = request({one});
     both.add_container_requests()->add_devices_ids(two);

@@ -719,7 +719,8 @@ TEST_F(DevicesTest, RecordOfAnEarlierVersionHasItsDefaults) {
     ASSERT_TRUE(run(publishing()));
     forget_failure();
     auto record = *read_offer_record(root_);
-    for (const char* key : {"health", "labels", "taint_unhealthy", "device_list_strategy", "config_file"})
+    for (const char* key : {"health", "labels", "taint_unhealthy", "device_list_strategy",
+                            "device_id_strategy", "pass_device_specs", "config_file"})
         record.inputs.erase(key);
     ASSERT_TRUE(write_offer_record(root_, record));
     EXPECT_EQ(plan().reasons, Texts());
@@ -729,6 +730,25 @@ TEST_F(DevicesTest, RecordOfAnEarlierVersionHasItsDefaults) {
     set("DeviceListStrategy", "envvar");
     EXPECT_EQ(plan().reasons,
               (Texts{"another version of gpuhostd made the offer", "DeviceListStrategy= has changed"}));
+}
+
+TEST_F(DevicesTest, IdsAndNodesAreOffered) {
+    load();
+    add_gpu("0000:07:00.0", 1);
+    host_.write("/dev/nvidiactl", "");
+    host_.write("/dev/nvidia-uvm", "");
+    ASSERT_TRUE(run(publishing()));
+    EXPECT_EQ(read_offer(root_)->nodes, std::nullopt);
+    EXPECT_EQ(read_offer(root_)->gpus.at(1).index, 1U);
+    forget_failure();
+    set("DeviceIDStrategy", "index");
+    set("PassDeviceSpecs", "yes");
+    EXPECT_EQ(plan().reasons, (Texts{"DeviceIDStrategy= has changed", "PassDeviceSpecs= has changed"}));
+    ASSERT_TRUE(run(publishing(), false, "changed"));
+    EXPECT_EQ(read_offer(root_)->ids, IdStrategy::index);
+    EXPECT_EQ(read_offer(root_)->nodes, (Texts{"/dev/nvidiactl", "/dev/nvidia-uvm"}));
+    forget_failure();
+    EXPECT_TRUE(plan().steps.empty());
 }
 
 TEST_F(DevicesTest, UnknownListStrategyChangesNothing) {

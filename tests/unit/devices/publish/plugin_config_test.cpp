@@ -136,9 +136,9 @@ TEST(PluginConfig, FieldsWithoutEffectAreNamed) {
                "/a.yaml:8: sharing.timeSlicing.resources[0].devices has no effect, as in NVIDIA's device "
                "plugin: all "
                "devices are shared, ignoring"}));
-    EXPECT_EQ(problems("flags:\n  gdsEnabled: true\n  plugin:\n    passDeviceSpecs: true\n"),
+    EXPECT_EQ(problems("flags:\n  gdsEnabled: true\n  nvidiaDevRoot: /run\n"),
               (Texts{"/a.yaml:2: flags.gdsEnabled 'true' has no effect here, ignoring",
-                     "/a.yaml:4: flags.plugin.passDeviceSpecs 'true' has no effect here, ignoring"}));
+                     "/a.yaml:3: flags.nvidiaDevRoot '/run' has no effect here, ignoring"}));
     EXPECT_EQ(problems("resources:\n  gpus:\n  - {pattern: 'A100*', name: a100}\n"),
               Texts{"/a.yaml:2: resources.gpus has no effect here, ignoring"});
     const PluginConfig other =
@@ -167,6 +167,23 @@ TEST(PluginConfig, OtherListStrategyNamesTheSetting) {
               "/a.yaml:1: flags.plugin.deviceListStrategy is 'volume-mounts,cdi-annotations', but section "
               "[Devices] has DeviceListStrategy=cdi-cri envvar, ignoring (set "
               "DeviceListStrategy=cdi-annotations volume-mounts)");
+}
+
+TEST(PluginConfig, OtherIdsAndNodesNameTheSettings) {
+    const std::string text = "flags:\n  plugin:\n    deviceIDStrategy: index\n    passDeviceSpecs: true\n";
+    EXPECT_EQ(problems(text),
+              (Texts{"/a.yaml:3: flags.plugin.deviceIDStrategy is 'index', but section [Devices] has "
+                     "DeviceIDStrategy=uuid, ignoring (set DeviceIDStrategy=index)",
+                     "/a.yaml:4: flags.plugin.passDeviceSpecs is 'true', but section [Devices] has "
+                     "PassDeviceSpecs=no, ignoring (set PassDeviceSpecs=yes)"}));
+    DevicesSettings same = settings();
+    same.ids = IdStrategy::index;
+    same.pass_nodes = true;
+    EXPECT_TRUE(parse_plugin_config(text, same).problems.empty());
+    EXPECT_EQ(parse_plugin_config("flags: {plugin: {passDeviceSpecs: false}}\n", same).problems.size(), 1U);
+    for (const char* value : {"deviceIDStrategy: pci", "deviceIDStrategy: 0", "deviceIDStrategy: ''",
+                              "passDeviceSpecs: 'true'", "passDeviceSpecs: []"})
+        EXPECT_NE(parse(std::string("flags: {plugin: {") + value + "}}\n").mistake(), "") << value;
 }
 
 TEST(PluginConfig, InvalidListStrategyIsRefused) {
