@@ -107,6 +107,11 @@ std::optional<cluster::NodeDevices> node_devices(const DeviceFacts& facts, bool 
     return made;
 }
 
+void OfferGeneration::see(const DeviceFacts& facts) {
+    if (std::string id = facts.offer ? facts.offer->id : ""; id != std::exchange(id_, id))
+        ++present_;
+}
+
 bool HealthNews::is_news(const cluster::Condition* before, const cluster::Condition& after) {
     if (before != nullptr && before->status != "Unknown")
         last_ = *before;

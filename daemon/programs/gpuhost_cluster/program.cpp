@@ -182,9 +182,15 @@ void ClusterProgram::turn() {
 void ClusterProgram::see_devices() {
     if (!devices_.changed())
         return;
-    devices_.refresh();
+    read_devices();
     publish();
-    if (!devices_.facts().offer) // whether this is final depends on what gpuhostd has left to do
+}
+
+void ClusterProgram::read_devices() {
+    devices_.refresh();
+    offers_.see(devices_.facts());
+    // Whether an absent offer is final depends on what gpuhostd has left to do since then.
+    if (!devices_.facts().offer && !offers_.is_observed())
         observe_soon();
 }
 
@@ -198,7 +204,7 @@ void ClusterProgram::publish() {
     if (!observed_)
         return;
     cluster::Readiness readiness = readiness_;
-    readiness.devices = node_devices(devices_.facts(), readiness.settled);
+    readiness.devices = node_devices(devices_.facts(), readiness.settled && offers_.is_observed());
     agent_.set_readiness(std::move(readiness));
 }
 
@@ -276,8 +282,10 @@ void ClusterProgram::lose_daemon() {
 void ClusterProgram::observe() {
     if (observer_.busy() || cluster::now() < observe_at_)
         return;
+    read_devices();
     observed_at_ = cluster::now();
     observe_at_ = observed_at_ + poll_interval;
+    offers_.begin();
     if (!gone_)
         return observer_.begin();
     DaemonState state;
@@ -313,7 +321,8 @@ void ClusterProgram::on_observed(const DaemonState& state) {
         host_->lose();
     readiness_ = host ? cluster::readiness_of(*host) : cluster::readiness_without_daemon(host.error());
     observed_ = true;
-    devices_.refresh();
+    offers_.end();
+    read_devices();
     publish();
 }
 
@@ -323,7 +332,7 @@ void ClusterProgram::refresh() {
         return;
     refresh_at_ = cluster::now() + between_stats;
     policy_.refresh();
-    devices_.refresh();
+    read_devices();
     publish();
     listen();
     const auto refreshed = api_.refresh();

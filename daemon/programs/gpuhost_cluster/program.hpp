@@ -79,6 +79,7 @@ class ClusterProgram {
     [[nodiscard]] bool has_other_settings(const base::Json& host);
     void refresh();
     void see_devices();
+    void read_devices();
     void observe_soon();
     void publish();
     void send_health(const base::Json& node, const cluster::Condition* before,
@@ -107,6 +108,7 @@ class ClusterProgram {
     std::uint64_t policy_seen_ = 0;
     base::UniqueFd epoll_; ///< all descriptors to wait for, except the daemon's
     DeviceFiles devices_;
+    OfferGeneration offers_;
     cluster::Readiness readiness_; ///< without the GPUs that are offered
     cluster::EventSender health_events_;
     HealthNews health_news_;

@@ -100,6 +100,28 @@ TEST(NodeDevices, TaintFollowsItsSetting) {
     EXPECT_EQ(node_devices(without, true)->tainted, false);
 }
 
+TEST(OfferGeneration, ObservationBeforeTheOfferWentIsStale) {
+    OfferGeneration offers;
+    DeviceFacts present = facts();
+    present.offer->id = "7";
+    EXPECT_FALSE(offers.is_observed());
+    offers.see(present);
+    offers.begin();
+    offers.end();
+    EXPECT_TRUE(offers.is_observed());
+    offers.see({});
+    EXPECT_FALSE(offers.is_observed()) << "the last observation was made with the offer";
+    offers.begin();
+    offers.see({});
+    offers.end();
+    EXPECT_TRUE(offers.is_observed());
+    offers.begin();
+    offers.see(present);
+    offers.see({});
+    offers.end();
+    EXPECT_FALSE(offers.is_observed()) << "an offer came and went meanwhile";
+}
+
 TEST(NodeDevices, MissingAnswerIsUnknownAndKeepsTaint) {
     DeviceFacts silent = unhealthy();
     silent.answer.reset();
