@@ -52,6 +52,11 @@ std::string annotation_of(const NodePatch& patch) {
                                                            : "annotation";
 }
 
+/// Returns what a patch changes, for people.
+std::string describe(const NodePatch& patch) {
+    return patch.log_lines.empty() ? annotation_of(patch) : patch.log_lines.front();
+}
+
 Json to_json(const Condition& condition) {
     return {{"type", condition.type},
             {"status", condition.status},
@@ -188,7 +193,7 @@ std::vector<NodePatch> HostAgent::not_held(std::vector<NodePatch>&& patches) {
         }
         held_until_ = std::min(held_until_.value_or(*until), *until);
         if (held_.empty())
-            held_ = patch.log_lines.empty() ? annotation_of(patch) : patch.log_lines.front();
+            held_ = describe(patch);
     }
     return free;
 }
@@ -223,7 +228,7 @@ void HostAgent::send(NodePatch&& patch, Parts parts) {
                          } else if (parts.authored && answer.status != 0 && answer.status != conflict) {
                              author_->refused(node_, answer.error);
                          }
-                         if (is_refused(answer, parts))
+                         if (is_refused(answer, parts, patch))
                              return act();
                          written(std::move(answer));
                      });
@@ -241,15 +246,17 @@ void HostAgent::accepted(const NodePatch& patch, const Parts& parts, const Json&
 }
 
 /// Returns true if the server has refused the labels of the GPUs: they wait, and other writes continue. A
-/// policy answers with 403 or 422, a webhook with any status.
-bool HostAgent::is_refused(const ApiAnswer& answer, const Parts& parts) {
+/// policy answers with 403 or 422, a webhook with any status; not all of them name a label.
+bool HostAgent::is_refused(const ApiAnswer& answer, const Parts& parts, const NodePatch& patch) {
     if (!parts.labels || answer.done() ||
         base::contains(std::array{0U, unauthorized, conflict, too_many}, answer.status))
         return false;
     writes_ = false;
-    if (answer.error.message != label_refusal_.message)
-        log_("can't write the labels of the GPUs to node '" + name_ + "': " + answer.error.message);
-    label_refusal_ = answer.error;
+    Error refusal = answer.error;
+    refusal.message = describe(patch) + ": " + refusal.message;
+    if (refusal.message != label_refusal_.message)
+        log_("can't write node '" + name_ + "': " + refusal.message);
+    label_refusal_ = std::move(refusal);
     if (answer.status == forbidden)
         label_refusal_.hint = "Apply the admission policies of this version: kubectl apply -f "
                               "/usr/share/gpuhost/kubernetes/";

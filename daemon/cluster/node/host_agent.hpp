@@ -69,7 +69,7 @@ class HostAgent {
     void send(NodePatch&& patch, Parts parts);
     void accepted(const NodePatch& patch, const Parts& parts, const base::Json& node);
     [[nodiscard]] NodePatch label_patch(std::vector<NodePatch>&& labels);
-    [[nodiscard]] bool is_refused(const ApiAnswer& answer, const Parts& parts);
+    [[nodiscard]] bool is_refused(const ApiAnswer& answer, const Parts& parts, const NodePatch& patch);
     void report_conditions(const NodePatch& patch, const std::vector<Condition>& before,
                            const base::Json& node);
     void written(ApiAnswer&& answer);

@@ -153,6 +153,11 @@ TEST_F(HostAgentTest, RefusedLabelsDelayNothingElse) {
     run(seconds(60));
     EXPECT_TRUE(is_tainted());
     EXPECT_NE(base::dump(agent->document()).find("admission policies of this version"), std::string::npos);
+    const std::string refused = std::string("labels of the GPUs: ") + product + "=H100: ";
+    EXPECT_NE(string_or(agent->document()["error"], "message", "").find(refused), std::string::npos);
+    EXPECT_EQ(std::count_if(logged.begin(), logged.end(),
+                            [&](const std::string& line) { return line.find(refused) != line.npos; }),
+              1);
     agent->set_readiness(with_devices("True", "True", "Healthy"));
     run(seconds(5));
     EXPECT_FALSE(is_tainted()) << "the taint is removed at once";
