@@ -17,14 +17,15 @@ struct ClusterDesired {
     /// The driver version to install after an administrator has approved it; empty: none. Discarded when
     /// gpuhost-cluster disconnects.
     std::string driver;
-    /// The driver version that gpuhost-cluster installs without an approval, when the host's turn comes; empty:
-    /// none. Discarded as `driver`.
+    /// The driver version that gpuhost-cluster installs without an approval, when the host's turn comes.
+    /// Empty: none. Discarded as `driver`.
     std::string scheduled{};
 
     [[nodiscard]] bool operator==(const ClusterDesired&) const = default;
 };
 
-/// Parses {"toolkit": …, "driver": …, "scheduled": …}; all are optional. Fails with InvalidArgument for anything else.
+/// Parses {"toolkit": …, "driver": …, "scheduled": …}; all are optional. Fails with InvalidArgument for
+/// anything else.
 [[nodiscard]] base::Result<ClusterDesired> cluster_desired_from_json(const base::Json& value);
 [[nodiscard]] base::Json to_json(const ClusterDesired& desired);
 
