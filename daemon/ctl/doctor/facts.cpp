@@ -42,7 +42,8 @@ void add_accepted(DoctorFacts& facts, const Root& root, const std::string& binar
 void add_nvidia(DoctorFacts& facts, const Root& root) {
     for (const runtime::RuntimeState& state : runtime::read_runtimes(root)) {
         const runtime::RuntimeConfig& config = state.config;
-        const bool is_known = config.problems.empty() && !state.is_secret; // else a file can't be read
+        const bool is_known = std::all_of(state.files.begin(), state.files.end(),
+                                          [](const auto& file) { return file.problem.empty(); });
         if (!is_known || !config.serves_cri || state.instance.name == "docker-containerd")
             continue;
         bool has_nvidia = false;
