@@ -66,9 +66,11 @@ class Upgrade {
         next.record.cause = shortened(std::move(next.record.cause), most_text);
         next.drops_request = !at_.driver.requested.empty() && (!is_requested() || is_request_on_node());
         const bool is_wanted = has_desired_version() && !is_pinned_elsewhere();
-        if (is_wanted && policy_.mode != UpgradeMode::OnRequest)
+        // A failed upgrade is repeated only on request.
+        const bool on_request = policy_.mode == UpgradeMode::OnRequest || next.state == UpgradeFailed;
+        if (is_wanted && !on_request)
             next.scheduled = policy_.version;
-        const bool waits = is_wanted && policy_.mode == UpgradeMode::OnRequest && !runs_wanted();
+        const bool waits = is_wanted && on_request && !runs_wanted();
         if (waits && (next.state == Unknown || next.state == UpgradeDone || next.state == UpgradeFailed))
             next.offer = policy_.version;
         return next;

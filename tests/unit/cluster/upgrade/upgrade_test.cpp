@@ -566,6 +566,22 @@ TEST(Upgrade, AutoUpgradeSchedulesThePolicysVersion) {
     EXPECT_EQ(next_decision(rig.situation()).scheduled, "");
 }
 
+TEST(Upgrade, FailedAutoUpgradeIsOfferedForARequest) {
+    Rig rig;
+    rig.policy.retries = 0;
+    rig.swap_fails = true;
+    rig.settle();
+    ASSERT_EQ(rig.state(), "upgrade-failed");
+    EXPECT_EQ(next_decision(rig.situation()).offer, wanted);
+    EXPECT_EQ(next_decision(rig.situation()).scheduled, "");
+    rig.swap_fails = false;
+    rig.driver.requested = wanted;
+    rig.step();
+    rig.driver.requested.clear();
+    rig.settle();
+    EXPECT_EQ(rig.driver.running, wanted);
+}
+
 TEST(Upgrade, HostsRequestForAnotherVersionIsDropped) {
     Rig rig;
     rig.policy.mode = UpgradeMode::OnRequest;
