@@ -37,7 +37,8 @@ class UpgradeAgent final : public NodeAuthor {
     void no_node() override;
 
     /// Returns true if the Node is known and no upgrade of this host is in progress.
-    [[nodiscard]] bool is_quiet() const { return !uid_.empty() && !is_under_way(move_.state); }
+    [[nodiscard]] bool knows_node() const { return !uid_.empty(); }
+    [[nodiscard]] bool is_quiet() const { return knows_node() && !is_under_way(move_.state); }
     /// Returns UpgradeDecision::offer of the last decision.
     [[nodiscard]] const std::string& offer() const { return move_.offer; }
     /// Returns UpgradeDecision::scheduled of the last decision.

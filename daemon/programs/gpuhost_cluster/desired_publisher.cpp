@@ -55,6 +55,11 @@ void DesiredPublisher::publish(const core::ClusterDesired& wanted) {
                   });
 }
 
+void DesiredPublisher::publish_driver(const std::string& driver, const std::string& scheduled) {
+    if (published_.driver != driver || published_.scheduled != scheduled)
+        publish({published_.toolkit, driver, scheduled});
+}
+
 void DesiredPublisher::answered(const base::Result<std::uint64_t>& started,
                                 const core::ClusterDesired& desired) {
     if (!started)

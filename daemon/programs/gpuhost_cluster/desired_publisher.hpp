@@ -26,6 +26,8 @@ class DesiredPublisher {
     /// Sends `desired` to gpuhostd, if it differs. Call this only while no upgrade of the host is in
     /// progress.
     void publish(const core::ClusterDesired& desired);
+    /// The same with the toolkit that gpuhostd has, so that no other toolkit is applied.
+    void publish_driver(const std::string& driver, const std::string& scheduled);
 
     [[nodiscard]] std::optional<cluster::Time> due() const { return again_; }
 

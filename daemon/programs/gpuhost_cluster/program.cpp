@@ -220,16 +220,18 @@ void ClusterProgram::send_health(const Json& node, const cluster::Condition* bef
                                             {after.status == "False", after.message}, base::realtime_us()));
 }
 
-/// Sends the cluster's desired state to gpuhostd, unless the policy has problems or an upgrade is in
-/// progress.
+/// Sends the cluster's desired state to gpuhostd, unless the policy has problems. While an upgrade is in
+/// progress, the toolkit stays as it is.
 void ClusterProgram::publish_desired() {
     const cluster::Policy* const policy = policy_.policy();
-    if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->is_quiet()))
+    if (policy == nullptr || !policy->problems.empty() || (upgrade_ && !upgrade_->knows_node()))
         return;
-    if (upgrade_)
+    if (!upgrade_)
+        desired_.publish({policy->toolkit, {}, {}});
+    else if (upgrade_->is_quiet())
         desired_.publish({policy->toolkit, upgrade_->offer(), upgrade_->scheduled()});
     else
-        desired_.publish({policy->toolkit, {}, {}});
+        desired_.publish_driver(upgrade_->offer(), upgrade_->scheduled());
 }
 
 void ClusterProgram::on_policy() {
