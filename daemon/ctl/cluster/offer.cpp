@@ -47,7 +47,7 @@ base::Result<ClusterOffer> cluster_offer(client::Client& client, const client::O
     const Json& desired = member(member(host, "cluster"), "desired");
     offer.driver = base::string_or(desired, driver, "");
     offer.scheduled = base::string_or(desired, "scheduled", "");
-    if (!offer.driver.empty())
+    if (!offer.driver.empty() || !offer.scheduled.empty())
         offer.rest =
             given == only.end() ? all_but_driver(member(host, "components")) : base::join(names, " ");
     return offer;

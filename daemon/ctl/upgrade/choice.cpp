@@ -47,11 +47,13 @@ Result<std::string> wanted_version(const ChoiceFacts& facts) {
 /// Fails if the next apply would return to another version.
 Result<void> check_decided(const std::string& version, const ChoiceFacts& facts) {
     if (!facts.offered.empty() && facts.offered != version)
-        return base::fail(Errc::Refused,
-                          "the cluster's policy selects driver " + facts.offered + " for this host, not " +
-                              version,
-                          "Follow the policy: gpuhostctl upgrade " + facts.offered +
-                              ". Or change the version in the policy.");
+        return base::fail(
+            Errc::Refused,
+            "the cluster's policy selects driver " + facts.offered + " for this host, not " + version,
+            facts.has_input ? "To bring it in without a swap, use gpuhostctl bundle import or gpuhostctl "
+                              "driver import. Then change the version in the policy."
+                            : "Follow the policy: gpuhostctl upgrade " + facts.offered +
+                                  ". Or change the version in the policy.");
     if (!facts.offered.empty() || facts.configured.empty() || facts.configured == version)
         return {};
     return base::fail(

@@ -50,6 +50,7 @@ Result<int> Upgrade::check_later_parts() {
         if (!request)
             continue;
         if (part == Part::Swap && !offer_.scheduled.empty()) {
+            is_swap_left_ = true;
             outcome_.add_unchecked(noun(part) + ": gpuhost-cluster checks it when the host's turn comes");
             continue;
         }

@@ -22,6 +22,8 @@ class UpgradeOutcome {
     /// Adds an error that was already printed.
     void set_error(const base::Json& error) { document_["error"] = error; }
     void set_version(const std::string& version) { document_["version"] = version; }
+    /// Tells that gpuhost-cluster swaps to this version later.
+    void set_scheduled(const std::string& version) { document_["scheduled"] = version; }
     /// Adds a part that a dry run can't check now, and the reason.
     void add_unchecked(const std::string& what) { document_["unchecked"].push_back(what); }
     void add_done(const std::string& what) { document_["done"].push_back(what); }

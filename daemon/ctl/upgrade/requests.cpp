@@ -41,7 +41,8 @@ client::Request Upgrade::swap_request() const {
 }
 
 client::Request Upgrade::rest_request() const {
-    return apply_request(offer_.driver.empty() ? client::Options{} : client::Options{{"only", offer_.rest}});
+    const bool leaves_driver = !offer_.driver.empty() || is_swap_left_;
+    return apply_request(leaves_driver ? client::Options{{"only", offer_.rest}} : client::Options{});
 }
 
 /// Returns true if the plan has nothing to do.

@@ -68,6 +68,7 @@ class Upgrade {
     client::Options holders_;
     UpgradeOutcome outcome_;
     ClusterOffer offer_;
+    bool is_swap_left_ = false;                       ///< to gpuhost-cluster, without a request
     std::optional<std::vector<std::string>> brought_; ///< see ChoiceFacts
     ChoiceFacts facts_;                               ///< of the last choose()
     std::optional<std::string> version_;              ///< of choose_version(); nullopt: not chosen yet

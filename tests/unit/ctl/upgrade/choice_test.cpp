@@ -105,6 +105,12 @@ TEST(UpgradeChoice, PolicyOfAnotherVersionRefuses) {
     expect_refusal(facts, Errc::Refused,
                    "the cluster's policy selects driver 535.261.03 for this host, not 550.163.01",
                    "Follow the policy: gpuhostctl upgrade 535.261.03. Or change the version in the policy.");
+    ChoiceFacts brings = bringing({"550.163.01"});
+    brings.offered = "535.261.03";
+    expect_refusal(brings, Errc::Refused,
+                   "the cluster's policy selects driver 535.261.03 for this host, not 550.163.01",
+                   "To bring it in without a swap, use gpuhostctl bundle import or gpuhostctl driver import. "
+                   "Then change the version in the policy.");
     facts.offered = "550.163.01";
     facts.configured = "535.261.03";
     EXPECT_EQ(chosen(facts), "550.163.01") << "as apply, which requests the policy's version";
