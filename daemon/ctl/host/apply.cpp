@@ -100,7 +100,8 @@ const Verb apply_verb{
     "apply the configuration to this host",
     "Applies the configuration to this host, as one operation. If a step fails, all of it is undone. From "
     "the point of no return on, as when a new driver is in use, nothing is undone. The other steps still "
-    "run, and the outcome is failed. If no driver is chosen for this host's GPUs, it applies the rest, names "
+    "run, and the outcome is incomplete. If no driver is chosen for this host's GPUs, it applies the rest, "
+    "names "
     "the versions in the store and exits with 8. If a cluster's policy wants a driver here on request only, "
     "the driver is requested instead: gpuhost-cluster upgrades the host when its turn comes. Every user may "
     "run it with --dry-run; the checks need the privilege of apply.",
