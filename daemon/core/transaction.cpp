@@ -90,6 +90,11 @@ Result<void> Transaction::feed(const Record& record) {
         return {};
     case Record::Type::End:
         outcome_ = record.outcome;
+        // Until 2026-11 the outcome failed was one that is incomplete now, and a failed import was rolled-back.
+        if (outcome_ == Outcome::Failed && plan_.changes_host)
+            outcome_ = Outcome::Incomplete;
+        if (outcome_ == Outcome::RolledBack && !plan_.changes_host)
+            outcome_ = Outcome::Failed;
         ended_us_ = record.time_us;
         if (record.error && !cause_)
             cause_ = record.error;

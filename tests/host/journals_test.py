@@ -18,7 +18,7 @@ from record_journals import OPERATION
 
 JOURNALS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "journals")
 SAMPLE = 12  # gates of each operation
-ENDS = ("committed", "rolled-back", "cancelled", "refused")
+ENDS = ("committed", "failed", "rolled-back", "cancelled", "refused")
 
 
 def read(path):

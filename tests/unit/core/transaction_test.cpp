@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <random>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -126,6 +127,26 @@ TEST(Transaction, NotesOfPreflightStayAfterApply) {
     EXPECT_TRUE(transaction.feed(applied));
     EXPECT_EQ(transaction.outputs()[0],
               (base::Json{{"loaded", 1}, {"notes", {"not checked", "not computed"}}}));
+}
+
+TEST(Transaction, OutcomesOfEarlierBuildsAreTranslated) {
+    for (const auto& [changes_host, recorded, read] :
+         {std::tuple(true, Outcome::Failed, Outcome::Incomplete),
+          std::tuple(true, Outcome::RolledBack, Outcome::RolledBack),
+          std::tuple(false, Outcome::RolledBack, Outcome::Failed),
+          std::tuple(false, Outcome::Failed, Outcome::Failed)}) {
+        Record first = begin(1);
+        first.plan->changes_host = changes_host;
+        Transaction transaction;
+        ASSERT_TRUE(transaction.feed(first));
+        ASSERT_TRUE(transaction.feed(start(Phase::Preflight, 0)));
+        ASSERT_TRUE(transaction.feed(failed(Phase::Preflight, 0)));
+        Record end;
+        end.type = Record::Type::End;
+        end.outcome = recorded;
+        ASSERT_TRUE(transaction.feed(end));
+        EXPECT_EQ(transaction.outcome(), read);
+    }
 }
 
 /// Returns a transaction whose first step skipped the next `steps`.
