@@ -85,6 +85,10 @@ void add_action(DeviceHealth& health, const RequiredAction& action, bool is_fata
 /// Adds what NVML says of the GPU's memory. Messages of an earlier boot are gone, and the state stays.
 void add_memory(DeviceHealth& health, const Gpu& gpu, const HealthRules& rules) {
     if (gpu.memory_failed && !contains(rules.ignore_xids, xid_memory_failed)) {
+        if (health.state != HealthState::unhealthy) { // of another error, which is only noted
+            health.xid = 0;
+            health.since_us = 0;
+        }
         health.state = HealthState::unhealthy;
         health.recovery = Recovery::replacement;
         health.reason = "NVML: faulty memory could not be replaced by spare rows" +
@@ -100,7 +104,8 @@ void add_mark(DeviceHealth& health, const Mark& mark) {
     const std::string reason = "marked by an administrator: " + mark.reason;
     const bool alone = health.state != HealthState::unhealthy;
     health.reason = alone ? reason : reason + "; " + health.reason;
-    health.since_us = alone ? mark.since_us : std::min(health.since_us, mark.since_us);
+    health.since_us =
+        alone || health.since_us == 0 ? mark.since_us : std::min(health.since_us, mark.since_us);
     health.xid = alone ? 0 : health.xid;
     health.state = HealthState::unhealthy;
 }

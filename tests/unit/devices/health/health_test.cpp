@@ -120,8 +120,12 @@ TEST_F(HealthTest, FailedMemoryLastsUntilTheReplacement) {
     EXPECT_EQ(failed.state, HealthState::unhealthy);
     EXPECT_EQ(failed.recovery, Recovery::replacement);
     EXPECT_EQ(advice(failed), "Replace the GPU.");
+    see_xid(13);
+    EXPECT_EQ(health().xid, 0U) << "not of an error that is only noted";
+    EXPECT_EQ(health().since_us, 0);
     see_xid(64);
     EXPECT_EQ(health().reason, failed.reason + "; Xid 64: text 64");
+    EXPECT_EQ(health().xid, 64U);
     clear("GPU-1");
     load();
     EXPECT_EQ(health(), failed);
