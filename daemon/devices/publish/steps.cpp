@@ -95,7 +95,9 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 *std::move(sharing),
                 settings.strategies,
                 settings.ids,
-                settings.pass_nodes ? std::optional(control_nodes(context.root)) : std::nullopt};
+                settings.pass_nodes && uses_nvidias_runtime(settings.strategies)
+                    ? std::optional(control_nodes(context.root))
+                    : std::nullopt};
     GPUHOST_TRY(id, write_offer(context.root, offer));
     publish_features(context);
     record.id = id;

@@ -746,6 +746,10 @@ TEST_F(DevicesTest, IdsAndNodesAreOffered) {
     EXPECT_EQ(plan().reasons, (Texts{"DeviceIDStrategy= has changed", "PassDeviceSpecs= has changed"}));
     ASSERT_TRUE(run(publishing(), false, "changed"));
     EXPECT_EQ(read_offer(root_)->ids, IdStrategy::index);
+    EXPECT_EQ(read_offer(root_)->nodes, std::nullopt) << "CDI gives the nodes";
+    forget_failure();
+    set("DeviceListStrategy", "envvar");
+    ASSERT_TRUE(run(publishing(), false, "strategy"));
     EXPECT_EQ(read_offer(root_)->nodes, (Texts{"/dev/nvidiactl", "/dev/nvidia-uvm"}));
     forget_failure();
     EXPECT_TRUE(plan().steps.empty());
