@@ -294,6 +294,9 @@ def check_memory(t, host):
             health = host.json("gpu", "list", "--root", host.root)["gpus"][0]["health"]
             t.equal((health["state"], health["recovery"], health["since_us"]), (state, "replacement" if state == "unhealthy" else "none", 0), f"gpu list has '{line}'")
             text = host.ctl("gpu", "show", a, "--root", host.root).stdout
+            if state == "noted":
+                host.ctl("gpu", "clear", a, check=0)
+                t.equal(host.json("gpu", "list", "--root", host.root)["gpus"][0]["health"]["state"], "healthy", f"a clear ends '{line}'")
             t.ok("faulty memory" in text and "Since" not in text and ("a replacement" in text) == (state == "unhealthy"), f"gpu show has '{line}'", text)
     write(host.path("/stub-nvml"), "devices 2\n")
 

@@ -29,15 +29,24 @@ Result<void> save_marks(StepContext& context, const HealthRules& rules) {
     return context.root.write_atomic(path, base::dump(to_json(rules)));
 }
 
+/// Forgets that faulty memory waits for a reset: who clears a device has reset it. NVML is asked again with the
+/// next offer of all GPUs.
+void forget_pending_memory(Offer& offer, const std::string& device) {
+    for (Gpu& gpu : offer.gpus)
+        if (gpu.uuid == device)
+            gpu.memory_pending = false;
+}
+
 /// Writes the present offer again, with other rules. Without an offer, the next one has them. Without a
-/// record, devices.publish makes both again.
-Result<void> offer_again(StepContext& context, const HealthRules& rules) {
+/// record, devices.publish makes both again. `cleared`: a device; empty: none.
+Result<void> offer_again(StepContext& context, const HealthRules& rules, const std::string& cleared) {
     auto offer = read_offer(context.root);
     auto record = read_offer_record(context.root);
     if (!offer)
         return {};
     GPUHOST_CHECK(save_offer(context.root, context.staging));
     offer->health = rules;
+    forget_pending_memory(*offer, cleared);
     GPUHOST_TRY(id, write_offer(context.root, *std::move(offer)));
     if (record) {
         record->id = id;
@@ -49,28 +58,30 @@ Result<void> offer_again(StepContext& context, const HealthRules& rules) {
 }
 
 template <class Change>
-Result<Json> change_marks(StepContext& context, const Json& args, const Change& change) {
+Result<Json> change_marks(StepContext& context, const Json& args, bool is_clear, const Change& change) {
     GPUHOST_TRY(rules,
                 health_rules(context.root, devices_settings_from_json(base::member(args, "settings"))));
     GPUHOST_CHECK(save_marks(context, rules));
-    GPUHOST_CHECK(change(rules, base::string_or(args, "device", "")));
+    const std::string device = base::string_or(args, "device", "");
+    GPUHOST_CHECK(change(rules, device));
     GPUHOST_CHECK(write_marks(context.root, rules));
-    GPUHOST_CHECK(offer_again(context, rules));
+    GPUHOST_CHECK(offer_again(context, rules, is_clear ? device : ""));
     return Json::object();
 }
 
 Result<Json> mark(StepContext& context, const Json& args) {
-    return change_marks(context, args, [&](HealthRules& rules, const std::string& device) {
+    return change_marks(context, args, false, [&](HealthRules& rules, const std::string& device) {
         return add_mark(rules, device, base::string_or(args, "reason", ""),
                         static_cast<std::int64_t>(base::realtime_us()));
     });
 }
 
 Result<Json> clear(StepContext& context, const Json& args) {
-    return change_marks(context, args, [](HealthRules& rules, const std::string& device) -> Result<void> {
-        add_clear(rules, device, static_cast<std::int64_t>(base::realtime_us()));
-        return {};
-    });
+    return change_marks(context, args, true,
+                        [](HealthRules& rules, const std::string& device) -> Result<void> {
+                            add_clear(rules, device, static_cast<std::int64_t>(base::realtime_us()));
+                            return {};
+                        });
 }
 
 Result<void> undo(StepContext& context, const Json& /*args*/) {
