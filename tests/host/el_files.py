@@ -21,7 +21,7 @@ CONFIGURATION = {
     "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n",
     "/etc/group": "root:x:0:\n",
     "/etc/rpm/macros": "%_dbpath /var/lib/rpm\n",
-    "/etc/dnf/dnf.conf": "[main]\ngpgcheck=1\ninstallonly_limit=3\nclean_requirements_on_remove=True\nbest=True\nskip_if_unavailable=False\n",
+    "/etc/dnf/dnf.conf": "[main]\ngpgcheck=1\nrepo_gpgcheck=1\ninstallonly_limit=3\nclean_requirements_on_remove=True\nbest=True\nskip_if_unavailable=False\n",
     "/etc/dnf/vars/sitedir": "mirror\n",
     "/etc/yum.repos.d/site.repo": "[site]\nname=Site\nbaseurl=file:///srv/$sitedir/$releasever/$basearch\ngpgkey=file:///etc/pki/rpm-gpg/site\n",
 }
