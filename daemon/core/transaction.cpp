@@ -90,7 +90,7 @@ Result<void> Transaction::feed(const Record& record) {
         return {};
     case Record::Type::End:
         outcome_ = record.outcome;
-        // Until 2026-11 the outcome failed was one that is incomplete now, and a failed import was rolled-back.
+        // Earlier builds wrote failed for what is incomplete now, and rolled-back for a failed import.
         if (outcome_ == Outcome::Failed && plan_.changes_host)
             outcome_ = Outcome::Incomplete;
         if (outcome_ == Outcome::RolledBack && !plan_.changes_host)

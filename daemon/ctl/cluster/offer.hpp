@@ -18,8 +18,8 @@ class Session;
 struct ClusterOffer {
     std::string driver;    ///< version; empty: no offer
     std::string scheduled; ///< version that gpuhost-cluster installs without a request; empty: none
-    /// Value of --only for all other components, which gpuhostd applies itself; empty: none, or neither driver
-    /// is set.
+    /// Value of --only for all other components, which gpuhostd applies itself. Empty: none, or neither
+    /// driver is set.
     std::string rest;
 };
 

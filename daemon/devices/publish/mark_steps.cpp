@@ -29,8 +29,8 @@ Result<void> save_marks(StepContext& context, const HealthRules& rules) {
     return context.root.write_atomic(path, base::dump(to_json(rules)));
 }
 
-/// Forgets that faulty memory waits for a reset: who clears a device has reset it. NVML is asked again with the
-/// next offer of all GPUs.
+/// Forgets that faulty memory waits for a reset: who clears a device has reset it. NVML is asked again with
+/// the next offer of all GPUs.
 void forget_pending_memory(Offer& offer, const std::string& device) {
     for (Gpu& gpu : offer.gpus)
         if (gpu.uuid == device)
