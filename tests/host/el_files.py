@@ -23,7 +23,7 @@ CONFIGURATION = {
     "/etc/rpm/macros": "%_dbpath /var/lib/rpm\n",
     "/etc/dnf/dnf.conf": "[main]\ngpgcheck=1\nrepo_gpgcheck=1\ninstallonly_limit=3\nclean_requirements_on_remove=True\nbest=True\nskip_if_unavailable=False\n",
     "/etc/dnf/vars/sitedir": "mirror\n",
-    "/etc/yum.repos.d/site.repo": "[site]\nname=Site\nbaseurl=file:///srv/$sitedir/$releasever/$basearch\ngpgkey=file:///etc/pki/rpm-gpg/site\n",
+    "/etc/yum.repos.d/site.repo": "[site]\nname=Site\nbaseurl=file:///srv/$sitedir/$releasever/$basearch\ngpgkey=file:///etc/pki/rpm-gpg/site\nrepo_gpgcheck=0\n",
 }
 PREAMBLE = """Name: {0}-site
 Version: 1
