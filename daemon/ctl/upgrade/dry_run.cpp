@@ -49,8 +49,8 @@ Result<int> Upgrade::check_later_parts() {
         GPUHOST_TRY(request, request_of(part));
         if (!request)
             continue;
-        if (part == Part::Swap && !offer_.scheduled.empty()) {
-            is_swap_left_ = true;
+        GPUHOST_TRY(is_left, leave_swap(part, *request));
+        if (is_left) {
             outcome_.add_unchecked(noun(part) + ": gpuhost-cluster checks it when the host's turn comes");
             continue;
         }

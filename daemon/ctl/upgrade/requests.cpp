@@ -66,6 +66,16 @@ Result<std::optional<client::Request>> Upgrade::request_of(Part part) {
     return idle ? none : std::optional(std::move(request));
 }
 
+/// Returns true if the part is a swap that gpuhost-cluster does later. A swap with problems is not left to
+/// it, so that they are shown.
+Result<bool> Upgrade::leave_swap(Part part, const client::Request& request) {
+    if (part != Part::Swap || offer_.scheduled.empty())
+        return false;
+    GPUHOST_TRY(plan, client_.ask(request.plan));
+    is_swap_left_ = list_of(plan, "problems").empty();
+    return is_swap_left_;
+}
+
 /// Returns true if the running kernel lacks modules of the version, or signatures that SigningKey= requires.
 Result<bool> Upgrade::needs_build() {
     GPUHOST_TRY(build, client_.ask(build_request().plan));

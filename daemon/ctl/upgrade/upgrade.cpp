@@ -90,14 +90,11 @@ Result<int> Upgrade::run_later_part(Part part) {
     GPUHOST_TRY(request, request_of(part));
     if (!request)
         return 0;
-    if (part == Part::Swap && !offer_.scheduled.empty()) {
-        GPUHOST_TRY(plan, client_.ask(request->plan));
-        if (list_of(plan, "problems").empty()) {
-            is_swap_left_ = true;
-            outcome_.set_scheduled(*version_);
-            note_turn(session_, *version_);
-            return 0;
-        }
+    GPUHOST_TRY(is_left, leave_swap(part, *request));
+    if (is_left) {
+        outcome_.set_scheduled(*version_);
+        note_turn(session_, *version_);
+        return 0;
     }
     GPUHOST_TRY(ran, run_request(session_, *request));
     const int status = outcome_.add(ran);

@@ -57,6 +57,7 @@ class Upgrade {
     [[nodiscard]] client::Request swap_request() const;
     [[nodiscard]] client::Request rest_request() const;
     [[nodiscard]] base::Result<std::optional<client::Request>> request_of(Part part);
+    [[nodiscard]] base::Result<bool> leave_swap(Part part, const client::Request& request);
     [[nodiscard]] base::Result<bool> is_idle(const client::Request& request);
     [[nodiscard]] base::Result<bool> needs_build();
     [[nodiscard]] base::Result<ChoiceFacts> choice_facts();
