@@ -50,17 +50,22 @@ Lack lack_of_strategy(const DoctorFacts& facts, const Json& observed) {
     return {};
 }
 
+/// Returns why the host offers no GPU to the kubelet; empty if it does.
+std::string why_not_served(const DoctorFacts& facts, const Json& observed) {
+    if (!facts.is_host)
+        return "this is a mounted system";
+    if (!observed.is_object())
+        return "gpuhostd does not answer";
+    return base::bool_or(observed, "serve", false) ? "" : "Serve=off in section [Devices]";
+}
+
 } // namespace
 
 Diagnosis check_kubelet(const DoctorFacts& facts) {
-    if (!facts.is_host)
-        return skipped("this is a mounted system");
     const Json& component = base::member(base::member(facts.host, "components"), "devices");
     const Json& observed = base::member(component, "observed");
-    if (!observed.is_object())
-        return skipped("gpuhostd does not answer");
-    if (!base::bool_or(observed, "serve", false))
-        return skipped("Serve=off in section [Devices]");
+    if (const std::string why = why_not_served(facts, observed); !why.empty())
+        return skipped(why);
     if (const Json& why = base::member(base::member(component, "plan"), "undecided"); why.is_object())
         return error(text_of(why, "text"), text_of(why, "hint"));
     const Serving serving = serving_of(observed);
@@ -72,14 +77,10 @@ Diagnosis check_kubelet(const DoctorFacts& facts) {
 }
 
 Diagnosis check_health(const DoctorFacts& facts) {
-    if (!facts.is_host)
-        return skipped("this is a mounted system");
     const Json& component = base::member(base::member(facts.host, "components"), "devices");
     const Json& observed = base::member(component, "observed");
-    if (!observed.is_object())
-        return skipped("gpuhostd does not answer");
-    if (!base::bool_or(observed, "serve", false))
-        return skipped("Serve=off in section [Devices]");
+    if (const std::string why = why_not_served(facts, observed); !why.empty())
+        return skipped(why);
     if (!base::member(observed, "answer").is_object())
         return skipped("gpuhost-devices does not run");
     const Unhealthy unhealthy = unhealthy_of(observed);
