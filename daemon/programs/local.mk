@@ -38,8 +38,14 @@ gpuhost_cluster_SOURCES = \
     %D%/gpuhost_cluster/main.cpp \
     %D%/gpuhost_cluster/node_devices.cpp \
     %D%/gpuhost_cluster/node_devices.hpp \
+    %D%/gpuhost_cluster/operation_result.cpp \
+    %D%/gpuhost_cluster/operation_result.hpp \
+    %D%/gpuhost_cluster/pod_access.cpp \
+    %D%/gpuhost_cluster/pod_access.hpp \
     %D%/gpuhost_cluster/program.cpp \
-    %D%/gpuhost_cluster/program.hpp
+    %D%/gpuhost_cluster/program.hpp \
+    %D%/gpuhost_cluster/version_check.cpp \
+    %D%/gpuhost_cluster/version_check.hpp
 gpuhost_cluster_LDADD = daemon/devices/libdevices.a $(cluster_libs) $(metrics_libs) $(client_libs) $(host_libs)
 
 sbin_PROGRAMS += gpuhost-devices

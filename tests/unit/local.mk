@@ -286,6 +286,12 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     daemon/programs/gpuhost_cluster/device_files.hpp \
     daemon/programs/gpuhost_cluster/node_devices.cpp \
     daemon/programs/gpuhost_cluster/node_devices.hpp \
+    daemon/programs/gpuhost_cluster/operation_result.cpp \
+    daemon/programs/gpuhost_cluster/operation_result.hpp \
+    daemon/programs/gpuhost_cluster/pod_access.cpp \
+    daemon/programs/gpuhost_cluster/pod_access.hpp \
+    daemon/programs/gpuhost_cluster/version_check.cpp \
+    daemon/programs/gpuhost_cluster/version_check.hpp \
     tests/support/fake_daemon.cpp \
     tests/support/fake_daemon.hpp \
     tests/support/simulated_server.cpp \

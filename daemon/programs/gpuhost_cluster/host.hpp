@@ -8,6 +8,8 @@
 #include "daemon/cluster/upgrade/host.hpp"
 #include "daemon/cluster/upgrade/pod_mover.hpp"
 #include "daemon/programs/gpuhost_cluster/daemon_observer.hpp"
+#include "daemon/programs/gpuhost_cluster/pod_access.hpp"
+#include "daemon/programs/gpuhost_cluster/version_check.hpp"
 
 #include <functional>
 #include <optional>
@@ -34,10 +36,12 @@ class ClusterHost final : public cluster::UpgradeHost {
     [[nodiscard]] std::optional<cluster::Time> due() const;
     void turn();
     /// Descriptor of the connection with the kubelet's credentials, or -1; if readable, call turn().
-    [[nodiscard]] int descriptor() const;
+    [[nodiscard]] int descriptor() const { return access_.descriptor(); }
 
     [[nodiscard]] cluster::HostDriver driver() const override;
-    [[nodiscard]] cluster::Task check(const std::string& version) const override;
+    [[nodiscard]] cluster::Task check(const std::string& version) const override {
+        return check_.result(version);
+    }
     [[nodiscard]] cluster::Task swap(const std::string& version, std::int64_t since) const override;
     [[nodiscard]] cluster::Task pods(cluster::UpgradeAct act) const override { return mover_.task(act); }
     void be_at(const cluster::UpgradeWork& work) override;
@@ -49,40 +53,18 @@ class ClusterHost final : public cluster::UpgradeHost {
     void see_host(const DaemonState& state);
     [[nodiscard]] bool changes_driver(const client::OperationRow& operation, Described description) const;
     void follow_swap(const DaemonState& state);
-    void follow_check(Described operation);
-    void begin_check(const std::string& version, const cluster::UpgradePolicy* policy);
-    void check_rights(bool overrides, std::function<void(const base::Result<void>&)> done);
-    void check_right(std::size_t index, bool overrides, std::function<void(const base::Result<void>&)> done);
-    void plan_check();
-    void dry_run_check();
-    void end_check(cluster::Task result);
-    void check_failed(const base::Error& why);
     void query_holders();
     void begin_swap(const std::string& version, const cluster::UpgradePolicy* policy, std::int64_t since);
     void swap_answered(const base::Result<std::uint64_t>& started, const std::string& version,
                        std::int64_t since);
-    void lend(std::function<void()> lent);
-    [[nodiscard]] base::Result<std::string> store_kubelet_files(const base::Json& files);
-    [[nodiscard]] base::Result<base::Root> kubelet_root() const;
-    [[nodiscard]] base::Result<cluster::Api> open_lent(const base::Root& below) const;
-    [[nodiscard]] base::Result<void> check_lent() const;
-    [[nodiscard]] base::Result<cluster::Api*> open_kubelet();
 
     client::AsyncClient& daemon_;
     const base::Root& root_;
     std::string node_;
     LogLine log_;
-    cluster::Api* own_;
     cluster::HostDriver driver_;
 
-    std::string store_; ///< drivers in gpuhostd's store at the last see(), as JSON
-    std::string check_version_;
-    unsigned check_number_ = 0;  ///< number of the check; replies to earlier checks are ignored
-    bool check_asks_ = false;    ///< a reply of gpuhostd is pending
-    std::uint64_t check_id_ = 0; ///< ID of the dry run; 0: none
-    cluster::Task check_;
-    std::optional<cluster::Time> check_again_;
-
+    std::string store_;         ///< drivers in gpuhostd's store at the last see(), as JSON
     unsigned query_number_ = 0; ///< number of the search for holders; results of earlier ones are ignored
     std::set<std::uint64_t> dry_runs_; ///< operations that are dry runs, and so change nothing
 
@@ -98,12 +80,8 @@ class ClusterHost final : public cluster::UpgradeHost {
     bool swap_asks_ = false;                  ///< the reply to the start of a swap is pending
     std::optional<cluster::Time> swap_again_; ///< when to try again to start a swap
 
-    /// Path of the kubelet's kubeconfig below kubelet_directory, or why there is none.
-    base::Result<std::string> lent_ = std::string();
-    std::optional<cluster::Time> lent_at_;
-    bool credentials_pending_ = false;
-    std::optional<base::Root> kubelet_root_;
-    std::optional<cluster::Api> kubelet_;
+    PodAccess access_;
+    VersionCheck check_;
     cluster::PodMover mover_;
 };
 
