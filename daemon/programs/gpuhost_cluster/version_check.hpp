@@ -19,7 +19,7 @@ class VersionCheck {
     /// `daemon` and `access` must outlive this object.
     VersionCheck(client::AsyncClient& daemon, PodAccess& access) : daemon_(daemon), access_(access) {}
 
-    /// Begins a check, unless one of the same version runs or its result is still valid. `policy` may be null.
+    /// Begins a check, unless one of the same version runs or its result is valid. `policy` may be null.
     void begin(const std::string& version, const cluster::UpgradePolicy* policy);
     [[nodiscard]] cluster::Task result(const std::string& version) const;
 
