@@ -25,6 +25,9 @@ constexpr std::string_view sign = "Sign the modules with a key that this kernel 
 constexpr std::string_view rebuild =
     "Import or build modules for the running kernel: gpuhostctl driver build.";
 
+constexpr std::string_view symbols =
+    "Import or build modules for the running kernel. Its log has the reason: journalctl -k -g nvidia.";
+
 constexpr std::array causes{
     Cause{ENOKEY, Errc::AccessDenied, "it is signed with a key that the kernel does not have", sign},
     Cause{EKEYREJECTED, Errc::AccessDenied, "the kernel rejects it: its signature is invalid or missing",
@@ -33,9 +36,9 @@ constexpr std::array causes{
     Cause{EBADMSG, Errc::BadContent, "its signature is malformed", sign},
     Cause{ENOEXEC, Errc::Unsupported, "it was built for another kernel", rebuild},
     Cause{EINVAL, Errc::Unsupported,
-          "the kernel rejects it: symbol versions differ, or a parameter is invalid", kernel_log},
+          "the kernel rejects it: symbol versions differ, or a parameter is invalid", symbols},
     Cause{ENOENT, Errc::Unsupported,
-          "it needs a symbol that the kernel does not have, or its file is missing", kernel_log},
+          "it needs a symbol that the kernel does not have, or its file is missing", symbols},
     Cause{ENODEV, Errc::Failed, "the driver could not start any GPU", kernel_log},
     Cause{EEXIST, Errc::Busy, "another program loaded it at the same time",
           "Find the program that loads it: udev, a service or a container."},
