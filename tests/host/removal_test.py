@@ -120,6 +120,28 @@ def check_purge_of_mount(t, place):
     os.unlink(os.path.join(place.programs, "mountpoint"))
 
 
+def check_purge_of_mounts_below(t, place):
+    """File systems are mounted below the state: a directory, and a file. Both are of the state's own device."""
+    script = place.install(source("debian", "gpuhostd.postrm"), "postrm")
+    state, kept = place.path("/var/lib/gpuhost"), place.path("/site")
+    unshare = ["unshare", "--mount", "--propagation", "private"] + ["--map-root-user"] * (os.geteuid() != 0)
+    if programs.run([*unshare, "true"]).returncode:
+        t.skip("purge: mounts below the state keep their content", "mount namespaces are not available")
+        return
+    for path in kept + "/.keep", kept + "/key", state + "/driver/a/b", state + "/driver/.b", state + "/key", state + "/cdi.json":
+        write(path, "text")
+    os.makedirs(state + "/driver/site/of")
+    os.symlink(kept, state + "/link")
+    mounts = f"mount --bind {kept} {state}/driver/site/of && mount --bind {kept}/key {state}/key && "
+    run = programs.run([*unshare, "sh", "-c", f"{mounts} sh {script} purge"],
+                       env=programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}"))
+    left = sorted(os.path.relpath(os.path.join(directory, name), state) for directory, inner, names in os.walk(state) for name in inner + names)
+    t.equal((run.returncode, sorted(os.listdir(kept)), left), (0, [".keep", "key"], ["driver", "driver/site", "driver/site/of", "key"]),
+            "purge: mounts below the state keep their content")
+    t.ok(all(f"{state}/{name} stays" in run.stderr for name in ("driver/site/of", "key")), "purge: mounts that stay are named", run.stderr)
+    shutil.rmtree(state)
+
+
 def check_initramfs(t, place):
     script = place.install(source("initramfs", "gpuhost"), "initramfs")
     write(place.path("/usr/libexec/gpuhost/gpuhost-initramfs"), "#!/bin/sh\nexit 0\n")
@@ -146,6 +168,7 @@ def main():
         check_removal(t, place, "rpm", scriptlet("preun"), "0")
         check_purge(t, place)
         check_purge_of_mount(t, place)
+        check_purge_of_mounts_below(t, place)
         check_initramfs(t, place)
     finally:
         shutil.rmtree(place.root)
