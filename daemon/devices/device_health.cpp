@@ -107,6 +107,13 @@ std::string advice(const DeviceHealth& health) {
     return "";
 }
 
+std::string blind_advice(std::string_view blind) {
+    if (blind.starts_with(missing_errors))
+        return "Check the GPUs: nvidia-smi -q. To end this, load the driver again, or restart the host.";
+    return "Restart the service: systemctl restart gpuhost-devices. Its standard input must be /dev/kmsg: "
+           "systemctl cat gpuhost-devices.";
+}
+
 const DeviceHealth* find_health(const std::vector<DeviceHealth>& health, std::string_view uuid) {
     const auto found =
         std::find_if(health.begin(), health.end(), [&](const DeviceHealth& one) { return one.uuid == uuid; });

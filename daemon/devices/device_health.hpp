@@ -52,10 +52,10 @@ struct DeviceHealth {
 /// Returns what an administrator does about an unhealthy device, as one imperative sentence; "" for others.
 [[nodiscard]] std::string advice(const DeviceHealth& health);
 
-/// Tells an administrator in imperative sentences how errors are detected again.
-inline constexpr std::string_view blind_advice =
-    "Restart the service: systemctl restart gpuhost-devices. Its standard input must be /dev/kmsg: systemctl "
-    "cat gpuhost-devices.";
+/// Begins the answer's `blind` if errors are detected, but earlier ones may be missing.
+inline constexpr std::string_view missing_errors = "earlier errors may be missing: ";
+/// Returns what an administrator does about the answer's `blind`, in imperative sentences.
+[[nodiscard]] std::string blind_advice(std::string_view blind);
 
 /// Returns nullptr if the device is healthy.
 [[nodiscard]] const DeviceHealth* find_health(const std::vector<DeviceHealth>& health, std::string_view uuid);

@@ -82,7 +82,8 @@ struct Answer {
     std::string id; ///< of the offer that all connected kubelets have received
     std::vector<Served> resources;
     std::vector<DeviceHealth> health; ///< of the devices that are noted or unhealthy
-    /// Why errors of the driver are not detected. Empty: they are, so devices without an entry are healthy.
+    /// Why errors of the driver are not detected, or why earlier ones may be missing, as a phrase. Empty:
+    /// devices without an entry are healthy.
     std::string blind{};
     friend bool operator==(const Answer&, const Answer&) = default;
 };

@@ -192,7 +192,7 @@ class Devices {
     std::string id_;                        ///< of the offer that is served
     devices::FaultMonitor faults_;
     std::vector<devices::DeviceHealth> health_; ///< of the devices that are not healthy
-    std::string blind_;                         ///< why errors are not detected; empty: they are
+    std::string blind_;                         ///< see devices::Answer
 };
 
 Result<int> run(const std::string& directory) {

@@ -121,10 +121,10 @@ function healthFacts(devices) {
     return [fact("GPUs", `${all}; see: gpuhostctl gpu list`, "warn")];
 }
 
-// Returns a fact if errors of the GPUs are not detected, with the words of undetected_of() there.
+// Returns a fact if the health of the GPUs is unknown, with the words of undetected_of() there.
 function undetectedFacts(devices) {
     const why = text(member(devices, "answer"), "blind");
-    return why === "" ? [] : [fact("GPUs", `health is unknown: errors are not detected: ${why}`, "warn")];
+    return why === "" ? [] : [fact("GPUs", `health is unknown: ${why}`, "warn")];
 }
 
 function devicesFacts(devices) {

@@ -13,6 +13,7 @@ from fake_kubelet import Kubelet
 from programs import end, environment, run, start
 
 A, B, MIG = "GPU-aaaa", "GPU-bbbb", "MIG-cccc"
+LOST_MESSAGES = os.path.join(os.path.abspath(tap.TOP_BUILDDIR), "tests/host/lost-messages.so")
 OFFER, ANSWER = "/run/gpuhost/devices/offer.json", "/run/gpuhost-devices/answer.json"
 
 
@@ -54,7 +55,7 @@ class Host:
             self.kernel.send(record)
         log = open(os.path.join(self.scratch, "log"), "a+")
         self.process = start([os.path.join(tap.TOP_BUILDDIR, "gpuhost-devices"), f"--root={self.root}"], stdin=theirs,
-                             stdout=log, stderr=log, env=environment())
+                             stdout=log, stderr=log, env=environment(LD_PRELOAD=LOST_MESSAGES))
         theirs.close()
         log.close()
         self.kubelet = Kubelet(self.root + "/run/gpuhost-devices/registry/nvidia.com_gpu.sock")
@@ -296,6 +297,54 @@ def check_messages_end(t, host):
     host.stop()
 
 
+def check_damaged_log(t, host):
+    """The file of faults is damaged while the service is stopped."""
+    file = host.root + "/run/gpuhost/gpu-faults/faults.json"
+    host.ring.clear()
+    host.start()
+    host.say(xid(79))
+    wait(lambda: states(host)[A] == "unhealthy")
+    host.clear(A)
+    wait(lambda: states(host)[A] == "healthy")
+    host.say(xid(48))
+    wait(lambda: states(host)[A] == "unhealthy")
+    host.stop()
+    write(file, "{")
+    host.start()
+    wait(lambda: states(host)[A] == "unhealthy")
+    t.equal(states(host), {A: "unhealthy", B: "unknown", "GPU-split": "unknown"}, "a damaged file of faults makes other GPUs unknown")
+    t.equal(read(os.path.dirname(file) + "/faults.damaged.json"), "{", "the damaged file is kept")
+    check_missing(t, host, "the file of faults was damaged")
+    write(file, "{")
+    host.start()
+    t.ok(wait(lambda: states(host)[B] == "healthy"), "no error is missing if the kernel still has the load", states(host))
+    host.stop()
+
+
+def check_missing(t, host, why):
+    """Earlier errors may be missing until the driver is loaded."""
+    host.stop()
+    host.start()
+    text = run([os.path.join(tap.TOP_BUILDDIR, "gpuhostctl"), "gpu", "list", "--root", host.root]).stdout
+    t.ok(f"earlier errors may be missing: {why}" in text and "nvidia-smi -q" in text and "systemctl restart" not in text,
+         f"gpu list says after a restart that {why}", text)
+    host.say("loading NVIDIA UNIX x86_64 Kernel Module  550.163.01")
+    t.ok(wait(lambda: states(host)[B] == "healthy"), f"a load of the driver ends that {why}", host.answer())
+    host.stop()
+
+
+def check_lost_messages(t, host):
+    """The kernel overwrites messages before they are read."""
+    host.ring.clear()
+    host.ring.append(b"lost")
+    host.start()
+    host.say("something")
+    t.ok(wait(lambda: states(host)[B] == "healthy"), "messages of before the start are not missing", states(host))
+    host.kernel.send(b"lost")
+    t.ok(wait(lambda: states(host)[B] == "unknown"), "a lost message makes the health unknown", host.answer())
+    check_missing(t, host, "the kernel has overwritten messages before they were read")
+
+
 def wait(condition):
     """Returns the first true value of the condition, or the last value."""
     deadline = time.monotonic() + 20
@@ -308,7 +357,7 @@ t = tap.Tap()
 host = Host()
 try:
     host.start()
-    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_shared, check_strategies, check_mig, check_hostile, check_idle, check_terminal, check_messages_end):
+    for check in (check_fault, check_restart, check_recovery, check_crash, check_noted, check_clear, check_shared, check_strategies, check_mig, check_hostile, check_idle, check_terminal, check_messages_end, check_damaged_log, check_lost_messages):
         check(t, host)
 finally:
     shutil.rmtree(host.scratch)

@@ -40,6 +40,12 @@ check_PROGRAMS += %D%/bad-disk.so
 %C%_bad_disk_so_CFLAGS = -fPIC
 %C%_bad_disk_so_LDFLAGS = -shared
 
+# Simulates messages that the kernel has overwritten, for the test of the health of GPUs.
+check_PROGRAMS += %D%/lost-messages.so
+%C%_lost_messages_so_SOURCES = %D%/lost_messages.c
+%C%_lost_messages_so_CFLAGS = -fPIC
+%C%_lost_messages_so_LDFLAGS = -shared
+
 # A hostile image's replacement of the ldconfig that gpuhost-cdi-hook runs.
 check_PROGRAMS += %D%/hook-probe
 %C%_hook_probe_SOURCES = %D%/hook_probe.c

@@ -193,9 +193,7 @@ Unhealthy unhealthy_of(const Json& observed) {
 
 Unhealthy undetected_of(const Json& observed) {
     const std::string why = text_of(base::member(observed, "answer"), "blind");
-    return why.empty() ? Unhealthy()
-                       : Unhealthy{"health is unknown: errors are not detected: " + why,
-                                   std::string(devices::blind_advice)};
+    return why.empty() ? Unhealthy() : Unhealthy{"health is unknown: " + why, devices::blind_advice(why)};
 }
 
 void add_devices_lines(Facts& facts, const Screen& screen, const Json& observed) {

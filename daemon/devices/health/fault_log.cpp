@@ -23,6 +23,7 @@ Recovery recovery_of(const FaultLog& log, const Fault& fault) {
 
 /// A new load resets the GPUs. Faults that need a restart of the host stay.
 void add_load(FaultLog& log) {
+    log.missing.clear();
     for (Fault& fault : log.faults)
         fault.ended = fault.ended || recovery_of(log, fault) != Recovery::reboot;
     std::erase_if(log.actions,

@@ -45,6 +45,7 @@ struct FaultLog {
     std::vector<Fault> faults;
     std::vector<RequiredAction> actions;
     std::vector<Clear> applied; ///< clears that apply_clears() has seen
+    std::string missing{};      ///< why errors since the driver was loaded may be missing; empty: none is
     friend bool operator==(const FaultLog&, const FaultLog&) = default;
 };
 

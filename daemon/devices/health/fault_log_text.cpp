@@ -83,6 +83,7 @@ std::string to_text(const FaultLog& log) {
     applied.clears = log.applied;
     return base::dump_pretty({{"next_sequence", log.next_sequence},
                               {"applied", base::member(to_json(applied), "clears")},
+                              {"missing", log.missing},
                               {"faults", std::move(faults)},
                               {"actions", std::move(actions)}});
 }
@@ -94,6 +95,7 @@ Result<FaultLog> parse_fault_log(std::string_view text) {
     log.next_sequence = static_cast<std::uint64_t>(std::max<std::int64_t>(0, sequence));
     GPUHOST_TRY(applied, health_rules_from_json({{"clears", base::list_of(document, "applied")}}));
     log.applied = std::move(applied.clears);
+    log.missing = base::string_or(document, "missing", "");
     for (const Json& element : base::list_of(document, "faults")) {
         GPUHOST_TRY(fault, fault_from_json(element));
         if (log.faults.size() < most_faults)

@@ -72,6 +72,10 @@ Result<void> FaultMonitor::start(int descriptor) {
 void FaultMonitor::apply(const std::vector<Gpu>& gpus, const std::vector<Clear>& clears) {
     if (source_)
         (void)read_batch(Phase::Live); // which the clear ends as well
+    if (std::exchange(rebuilt_, false)) {
+        log_.applied = clears; // they may be older than the faults
+        unsaved_ = true;
+    }
     unsaved_ = apply_clears(log_, gpus, clears) || unsaved_;
     if (unsaved_)
         save();
@@ -85,7 +89,28 @@ void FaultMonitor::restore() {
     if (saved)
         log_ = *std::move(saved);
     else
-        base::log::warning("earlier faults of GPUs are unknown: " + saved.error().message);
+        rebuild(saved.error());
+}
+
+/// Keeps the file beside. The messages that the kernel still has give the faults again.
+void FaultMonitor::rebuild(const base::Error& error) {
+    base::log::warning("the faults of GPUs are read again from the kernel's messages: " + error.message);
+    if (const auto kept = root_.rename(faults_path, damaged_faults_path); !kept)
+        base::log::warning(kept.error().message);
+    log_.missing = std::string(missing_errors) + "the file of faults was damaged";
+    rebuilt_ = true;
+    unsaved_ = true;
+}
+
+/// Returns false if errors may be missing already.
+bool FaultMonitor::lose_messages() {
+    if (!log_.missing.empty())
+        return false;
+    log_.missing = std::string(missing_errors) + "the kernel has overwritten messages before they were read";
+    unsaved_ = true;
+    base::log::warning("GPUs: " + log_.missing);
+    base::log::warning(blind_advice(log_.missing));
+    return true;
 }
 
 /// Reads all messages that wait. Returns true if log() or blind() changes by them.
@@ -101,8 +126,9 @@ bool FaultMonitor::read_batch(Phase phase) {
         if (size < 0 && (errno == EINTR || errno == EINVAL))
             continue; // EINVAL: a record that is larger than the buffer, which the kernel skips
         if (size < 0 && errno == EPIPE) {
-            base::log::warning("faults of GPUs may be missing: the kernel has overwritten messages that were "
-                               "not read yet");
+            // In the backlog these are the oldest messages, which an earlier process may have read.
+            if (phase == Phase::Live)
+                changed = lose_messages() || changed;
             continue;
         }
         if (size == 0 || errno != EAGAIN) {
@@ -131,10 +157,10 @@ bool FaultMonitor::take(std::string_view text, Phase phase) {
 }
 
 void FaultMonitor::go_blind(std::string why) {
-    blind_ = std::move(why);
+    blind_ = "errors are not detected: " + std::move(why);
     source_.reset();
-    base::log::warning("errors of GPUs are not detected: " + blind_);
-    base::log::warning(blind_advice);
+    base::log::warning("GPUs: " + blind_);
+    base::log::warning(blind_advice(blind_));
 }
 
 /// Not called for other messages and repeated errors, which may be many. A new process reads those again.

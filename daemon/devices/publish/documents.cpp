@@ -46,7 +46,7 @@ Unknown unknown_of(const std::optional<Answer>& answer) {
         return {"gpuhost-devices has not answered", "See why: systemctl status gpuhost-devices."};
     if (answer->blind.empty())
         return {};
-    return {"errors of the GPUs are not detected: " + answer->blind, std::string(blind_advice)};
+    return {answer->blind, blind_advice(answer->blind)};
 }
 
 /// Adds the member "health" to a device.

@@ -71,8 +71,7 @@ cluster::Condition health_of(const Offer& offer, const DeviceFacts& facts) {
                  });
     if (unhealthy.empty() && !answer->blind.empty())
         return cluster::make_condition(cluster::gpus_healthy, "Unknown", "NotMonitored",
-                                       "errors of the GPUs are not detected: " + answer->blind + ". " +
-                                           std::string(devices::blind_advice));
+                                       answer->blind + ". " + devices::blind_advice(answer->blind));
     if (unhealthy.empty())
         return cluster::make_condition(cluster::gpus_healthy, "True", "Healthy",
                                        count == 1 ? "the device is healthy"
@@ -83,7 +82,7 @@ cluster::Condition health_of(const Offer& offer, const DeviceFacts& facts) {
     for (const DeviceHealth& one : unhealthy)
         text += (&one == &unhealthy.front() ? "" : "; ") + describe(one);
     if (!answer->blind.empty())
-        text += "; the others are unknown, because errors are not detected: " + answer->blind;
+        text += "; the others are unknown: " + answer->blind;
     return cluster::make_condition(cluster::gpus_healthy, "False", reason_of(unhealthy), std::move(text));
 }
 

@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {{"uuid", "GPU-2"}, {"state", "noted"}, {"recovery", "none"}, {"reason", "Xid 13"}}};
              }},
         Harm{"UndetectedErrors", "health", "warning",
-             "health is unknown: errors are not detected: the kernel's messages have ended",
+             "health is unknown: the kernel's messages have ended",
              [](auto& f) {
                  f.host["components"]["devices"]["observed"]["answer"]["blind"] =
                      "the kernel's messages have ended";

@@ -78,16 +78,15 @@ TEST(GpuView, UndetectedErrorsMakeHealthUnknown) {
         "7",
         {{"nvidia.com/gpu", 1, true, ""}, {"nvidia.com/mig-1g.10gb", 1, true, ""}},
         {{"GPU-b", devices::HealthState::unhealthy, devices::Recovery::none, "Xid 79: lost", 79, 1}},
-        "the standard input is not /dev/kmsg"};
+        "errors are not detected: the standard input is not /dev/kmsg"};
     const Json list = devices::list_gpus(offer(), answer);
     EXPECT_EQ(list["gpus"][0]["health"]["state"], "unknown");
     EXPECT_EQ(list["gpus"][0]["instances"][0]["health"]["state"], "unknown");
     EXPECT_EQ(list["gpus"][1]["health"]["state"], "unhealthy") << "earlier faults stay known";
     const std::string text = rendered(offer(), answer);
     EXPECT_EQ(text.find(" ok "), std::string::npos) << text;
-    const std::string why =
-        "errors of the GPUs are not detected: the standard input is not /dev/kmsg. Restart the "
-        "service: systemctl restart gpuhost-devices.";
+    const std::string why = "errors are not detected: the standard input is not /dev/kmsg. Restart the "
+                            "service: systemctl restart gpuhost-devices.";
     EXPECT_EQ(text.find(why), text.rfind(why)) << "once: " << text;
     EXPECT_NE(text.find(why), std::string::npos) << text;
     const std::string shown = render_gpu({}, list["gpus"][0], "");
@@ -148,8 +147,7 @@ TEST(GpuView, StatusHasALineUnlessServeIsOff) {
     EXPECT_EQ(line({{"serve", false}, {"exists", false}}), "");
     EXPECT_EQ(line({{"serve", true}, {"offer", nullptr}}), "Kubelet: gets no GPU: they are not offered\n");
     const std::string blind = line({{"serve", true}, {"offer", nullptr}, {"answer", {{"blind", "the end"}}}});
-    EXPECT_NE(blind.find("GPUs: health is unknown: errors are not detected: the end\n"), std::string::npos)
-        << blind;
+    EXPECT_NE(blind.find("GPUs: health is unknown: the end\n"), std::string::npos) << blind;
     EXPECT_NE(blind.find("Hint: Restart the service"), std::string::npos) << blind;
 }
 

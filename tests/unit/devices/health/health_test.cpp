@@ -336,6 +336,7 @@ TEST_F(HealthTest, SavedLogIsTheSame) {
     see_action(2);
     clear("MIG-6");
     log.next_sequence = 4711;
+    log.missing = "a message was lost";
     const auto parsed = parse_fault_log(to_text(log));
     ASSERT_TRUE(parsed) << parsed.error().message;
     EXPECT_EQ(*parsed, log);

@@ -149,6 +149,11 @@ TEST(NodeDevices, UndetectedErrorsAreUnknownAndKeepTaint) {
     EXPECT_NE(made->health->message.find("the kernel's messages have ended. Restart the service"),
               std::string::npos);
     EXPECT_EQ(made->tainted, std::nullopt);
+    blind.answer->blind = "earlier errors may be missing: the file of faults was damaged";
+    EXPECT_EQ(
+        node_devices(blind, true)->health->message,
+        "earlier errors may be missing: the file of faults was damaged. Check the GPUs: nvidia-smi -q. To "
+        "end this, load the driver again, or restart the host.");
     DeviceFacts both = unhealthy();
     both.answer->blind = blind.answer->blind;
     EXPECT_EQ(node_devices(both, true)->health->status, "False");
