@@ -97,7 +97,7 @@ Condition driver_condition(const Json& component, std::size_t gpus, std::string_
     if (member(component, "error").is_object())
         return *in_its_way(driver_ready, component);
     if (gpus == 0)
-        return condition(driver_ready, "True", "NoGpu", "this host has no NVIDIA GPU");
+        return condition(driver_ready, "True", std::string(no_gpu_reason), "this host has no NVIDIA GPU");
     const std::string configured = string_or(observed, "configured", "");
     if (configured == "off")
         return condition(driver_ready, "True", "NotManaged",

@@ -17,6 +17,7 @@ namespace gpuhost::cluster {
 inline constexpr std::string_view driver_ready = "gpuhost.io/DriverReady";
 inline constexpr std::string_view runtime_ready = "gpuhost.io/RuntimeReady";
 inline constexpr std::string_view gpus_healthy = "gpuhost.io/GPUsHealthy";
+inline constexpr std::string_view no_gpu_reason = "NoGpu"; ///< of driver_ready, on a host without a GPU
 inline constexpr std::string_view images_ready = "gpuhost.io/ImagesReady";
 
 /// https://kubernetes.io/docs/reference/node/node-status/#condition

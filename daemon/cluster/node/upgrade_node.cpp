@@ -38,6 +38,7 @@ void read_conditions(const Json& node, UpgradeNode& made) {
             made.ready = status == "True";
         else if (type == driver_ready) {
             made.driver_ready = status != "False";
+            made.no_gpu = string_or(condition, "reason", "") == no_gpu_reason;
             made.heartbeat = kube_seconds(string_or(condition, "lastHeartbeatTime", "")).value_or(0);
         }
         made.managed |= base::starts_with(type, "gpuhost.io/");

@@ -101,6 +101,7 @@ struct UpgradeNode {
     bool gpu_label = true; ///< label nvidia.com/gpu.present is "true"
     /// gpuhost runs on the host: the Node has gpuhost's record or one of gpuhost's conditions.
     bool managed = true;
+    bool no_gpu = false;        ///< the condition DriverReady says that the host has no GPU
     std::int64_t heartbeat = 0; ///< of the condition DriverReady, in seconds since 1970; 0: none
 
     /// Returns true if a person or another program has cordoned the node.

@@ -56,8 +56,11 @@ std::string reason_of(const UpgradeNode& node, FleetPhase phase, const Admission
         return "the node is not ready";
     if (!owes_word(node, policy))
         return "";
+    if (node.no_gpu)
+        return "the host has no NVIDIA GPU";
     return now - node.heartbeat <= longest_beat
-               ? "its report about version " + policy.version + " is awaited"
+               ? "no report about version " + policy.version +
+                     " yet; with Manage=no in [Cluster], none follows"
                : "no report about version " + policy.version + ": is gpuhost-cluster running there?";
 }
 

@@ -94,11 +94,24 @@ TEST(FleetDocument, EachHostHasPhaseAndReason) {
               "no report about version 550.163.01: is gpuhost-cluster running there?");
 }
 
+TEST(FleetDocument, HostWithoutGpuOwesNoReport) {
+    Site site(policy_of(1));
+    UpgradeNode& node = site.add("a", UpgradeState::Unknown, "");
+    Json condition = {{"type", "gpuhost.io/DriverReady"}, {"status", "True"}, {"reason", "NoGpu"}};
+    Json document;
+    document["metadata"]["name"] = "a";
+    document["status"]["conditions"].push_back(condition);
+    node = upgrade_node(document);
+    node.heartbeat = now;
+    EXPECT_EQ(site.node("a")["reason"], "the host has no NVIDIA GPU");
+}
+
 TEST(FleetDocument, ReportIsAwaitedWhileTheHeartbeatIsFresh) {
     Site site(policy_of(1));
     UpgradeNode& node = site.add("a", UpgradeState::UpgradeDone, before);
     node.heartbeat = now - 5 * 60;
-    EXPECT_EQ(site.node("a")["reason"], "its report about version 550.163.01 is awaited");
+    EXPECT_EQ(site.node("a")["reason"],
+              "no report about version 550.163.01 yet; with Manage=no in [Cluster], none follows");
     node.heartbeat = now - 7 * 60;
     EXPECT_EQ(site.node("a")["reason"],
               "no report about version 550.163.01: is gpuhost-cluster running there?");
