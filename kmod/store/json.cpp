@@ -55,8 +55,10 @@ Json to_json(const DriverVersion& version) {
                {"sources", Json::array()}};
     for (const Userland& set : version.userland)
         value["userland"].push_back(to_json(set));
-    for (const ModuleSet& set : version.modules)
+    for (const ModuleSet& set : version.modules) {
         value["modules"].push_back(to_json(set));
+        value["modules"].back()["superseded"] = is_superseded(version, set);
+    }
     for (const SourceSet& set : version.sources)
         value["sources"].push_back(to_json(set));
     return value;

@@ -146,6 +146,14 @@ const ModuleSet* Store::modules_for(std::string_view version, std::string_view k
     return found;
 }
 
+bool is_superseded(const DriverVersion& version, const ModuleSet& set) {
+    const auto newest =
+        std::find_if(version.modules.begin(), version.modules.end(), [&](const ModuleSet& other) {
+            return other.kernel == set.kernel && other.flavour == set.flavour;
+        });
+    return newest != version.modules.end() && newest->digest != set.digest;
+}
+
 Result<Store> read_store(const Root& root) {
     Store store;
     for (const std::string& name : names(root, std::string(store_directory))) {

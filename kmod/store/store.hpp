@@ -120,6 +120,10 @@ struct Store {
                                                std::string_view flavour = {}) const;
 };
 
+/// Returns whether `version` has a newer module set for the same kernel and flavour. Plans then use `set`
+/// only where it is selected.
+[[nodiscard]] bool is_superseded(const DriverVersion& version, const ModuleSet& set);
+
 /// Reads the store. A set or selection that cannot be read is left out, and reported in Store::problems. If
 /// the store does not exist, the result is empty.
 [[nodiscard]] base::Result<Store> read_store(const base::Root& root);

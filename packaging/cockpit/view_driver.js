@@ -106,7 +106,8 @@ function means(selection, version, set) {
     );
 }
 
-// Returns how the running kernel uses a version: "loaded, selected", "previous", "available".
+// Returns how the running kernel uses a version: "loaded, selected", "previous", "available". "superseded": a
+// swap to this version would load newer modules than those that are selected.
 function role(driver, version) {
     const selection = member(driver, "selected");
     const sets = modulesOf(driver, version);
@@ -114,6 +115,7 @@ function role(driver, version) {
     if (text(driver, "loaded_version") === text(version, "version")) roles.push("loaded");
     if (sets.some((set) => means(selection, version, set))) roles.push("selected");
     if (sets.some((set) => means(member(selection, "previous"), version, set))) roles.push("previous");
+    if (sets.some((set) => means(selection, version, set) && set.superseded === true)) roles.push("superseded");
     if (roles.length > 0) return cell(roles.join(", "), roles[0] === "loaded" ? "good" : "");
     return cell("available");
 }
@@ -124,7 +126,7 @@ function modulesOf(driver, version) {
 }
 
 function modulesCell(driver, version) {
-    const sets = modulesOf(driver, version);
+    const sets = modulesOf(driver, version).filter((set) => set.superseded !== true);
     if (sets.length > 0) return cell(sets.map((set) => text(set, "flavour")).join(", "));
     return cell(list(version, "sources").length === 0 ? "no modules" : "not built", "warn");
 }

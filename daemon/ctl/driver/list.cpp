@@ -35,9 +35,9 @@ const Verb driver_list_verb{
     "",
     "list the drivers in the store",
     "Lists the versions in the store, newest first, and the kernels that each has modules for. Marks the "
-    "loaded version, "
-    "the version that each kernel boots with (selected), and the version that 'driver rollback' swaps to "
-    "(previous).",
+    "loaded version, the version that each kernel boots with (selected), and the version that 'driver "
+    "rollback' swaps to (previous). Modules that a newer import replaced are superseded: 'driver clean' "
+    "removes them when no kernel needs them.",
     0,
     0,
     options,

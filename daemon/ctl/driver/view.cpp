@@ -20,7 +20,7 @@ bool means(const Json& selection, const Json& version, const Json& set) {
            text_of(selection, "modules") == text_of(set, "digest");
 }
 
-/// Returns how a kernel uses this module set: "loaded, selected", "previous", "available".
+/// Returns how a kernel uses this module set: "loaded, selected", "previous", "superseded", "available".
 std::string role(const Json& list, const Json& version, const Json& set, std::string_view loaded) {
     const std::string kernel = text_of(set, "kernel");
     const Json& selection = base::member(base::member(list, "selected"), kernel);
@@ -34,7 +34,13 @@ std::string role(const Json& list, const Json& version, const Json& set, std::st
         roles.emplace_back("selected");
     if (means(base::member(selection, "previous"), version, set))
         roles.emplace_back("previous");
+    if (base::bool_or(set, "superseded", false))
+        roles.emplace_back("superseded");
     return roles.empty() ? "available" : base::join(roles, ", ");
+}
+
+bool is_idle(std::string_view role) {
+    return role == "available" || role == "superseded";
 }
 
 /// Returns the role of a version without modules, which shows whether they can still be built.
@@ -172,7 +178,7 @@ std::string render_driver(const Screen& screen, const Json& list, const Json& ve
     for (const Json& set : list_of(version, "modules")) {
         const std::string what = role(list, version, set, loaded);
         facts.add("Modules", "for " + text_of(set, "kernel") + ", " + text_of(set, "flavour") + ": " +
-                                 screen.paint(what == "available" ? Style::Plain : Style::Good, what));
+                                 screen.paint(is_idle(what) ? Style::Plain : Style::Good, what));
         facts.add("", base::join(module_names(set), " "));
         if (const std::string signers = signers_of(set); !signers.empty())
             facts.add("", signers);

@@ -52,6 +52,21 @@ TEST(DriverView, ListShowsStateOfEachSet) {
               "470.1.2                                           none  not built\n");
 }
 
+TEST(DriverView, SupersededSetsAreMarked) {
+    Json stored = list();
+    Json& sets = stored["versions"][0]["modules"];
+    sets[0]["superseded"] = true;
+    sets[1]["superseded"] = true;
+    sets.insert(sets.begin(), modules("6.1.0-50-amd64", "m4"));
+    const std::string text = render_drivers({}, stored, "550.163.01");
+    EXPECT_NE(
+        text.find("550.163.01  6.1.0-50-amd64  open           2    17 MiB  available\n"
+                  "            6.1.0-50-amd64  open           2            loaded, selected, superseded\n"
+                  "            6.1.0-49-amd64  open           2            superseded\n"),
+        std::string::npos)
+        << text;
+}
+
 TEST(DriverView, SelectedButUnloadedDriverIsNotLoaded) {
     const std::string text = render_drivers({}, list(), "535.261.03");
     EXPECT_NE(text.find("17 MiB  selected\n"), std::string::npos) << text;
