@@ -15,14 +15,14 @@ using base::Json;
 using core::Plan;
 
 /// Returns why an installed kernel needs a generation for which `matches` returns true, as text. Empty: no
-/// kernel needs one.
+/// kernel needs one. `what`: "it" or "them".
 template <class Matches>
-std::string kept_by_kernel(const Observed& observed, Matches matches) {
+std::string kept_by_kernel(const Observed& observed, const std::string& what, Matches matches) {
     for (const auto& [kernel, selection] : observed.store.selected) {
         if (matches(selection.generation))
-            return "kernel " + kernel + " boots it";
+            return "kernel " + kernel + " boots " + what;
         if (selection.previous && matches(*selection.previous))
-            return "kernel " + kernel + " can roll back to it";
+            return "kernel " + kernel + " can roll back to " + what;
     }
     return {};
 }
@@ -38,7 +38,7 @@ std::string why_kept(const std::string& version, const std::string& in_use, cons
     if (version == observed.loaded_version)
         return "it is loaded";
     if (std::string why = kept_by_kernel(
-            observed, [&](const Generation& generation) { return generation.version == version; });
+            observed, "it", [&](const Generation& generation) { return generation.version == version; });
         !why.empty())
         return why;
     if (is_pinned(version, settings))
@@ -67,14 +67,24 @@ bool is_gone(const std::string& kernel, const Observed& observed) {
                         [&](const InstalledKernel& installed) { return installed.release == kernel; });
 }
 
-/// Returns why a module set is kept although its kernel was removed. The set is part of a version that stays.
-/// Empty: the set may be removed.
-std::string why_kept(const std::string& version, const ModuleSet& set, const DriverSettings& settings,
+/// Returns whether an undo of a swap would load modules of this set again.
+bool is_loaded_from(const ModuleSet& set, const Observed& observed) {
+    const ModuleGoal loaded = goal_as_loaded(observed);
+    return std::any_of(loaded.modules.begin(), loaded.modules.end(), [&](const GoalModule& module) {
+        return base::starts_with(module.path, set.path + "/");
+    });
+}
+
+/// Returns why a module set is kept that is superseded, or whose kernel was removed. The set is part of a
+/// version that stays. Empty: the set may be removed. A pin keeps the newest set of each kernel.
+std::string why_kept(const DriverVersion& version, const ModuleSet& set, const DriverSettings& settings,
                      const Observed& observed) {
-    if (is_pinned(version, settings))
+    if (is_pinned(version.version, settings) && !is_superseded(version, set))
         return "the version is pinned";
-    return kept_by_kernel(observed, [&](const Generation& generation) {
-        return generation.version == version && generation.modules == set.digest;
+    if (is_loaded_from(set, observed))
+        return "they are loaded";
+    return kept_by_kernel(observed, "them", [&](const Generation& generation) {
+        return generation.version == version.version && generation.modules == set.digest;
     });
 }
 
@@ -106,13 +116,16 @@ std::vector<Going> sets_to_go(const std::vector<Going>& versions, const DriverSe
     std::vector<Going> going;
     for (const DriverVersion& version : observed.store.versions)
         for (const ModuleSet& set : version.modules) {
-            if (goes(versions, version.version) || !is_gone(set.kernel, observed))
+            const bool superseded = is_superseded(version, set);
+            if (goes(versions, version.version) || (!superseded && !is_gone(set.kernel, observed)))
                 continue;
-            const std::string why = why_kept(version.version, set, settings, observed);
-            const std::string name =
-                "the " + set.flavour + " modules of " + version.version + " for " + set.kernel;
-            plan.reasons.push_back(name + (why.empty() ? " are no longer needed: that kernel is not installed"
-                                                       : " are kept: " + why));
+            const std::string why = why_kept(version, set, settings, observed);
+            const std::string name = std::string("the ") + (superseded ? "superseded " : "") + set.flavour +
+                                     " modules of " + version.version + " for " + set.kernel;
+            const std::string unneeded =
+                superseded ? "newer ones are stored" : "that kernel is not installed";
+            plan.reasons.push_back(
+                name + (why.empty() ? " are no longer needed: " + unneeded : " are kept: " + why));
             if (why.empty())
                 going.push_back({name,
                                  {{"version", version.version},

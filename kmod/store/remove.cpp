@@ -10,6 +10,8 @@
 #include "kmod/store/manifest.hpp"
 #include "kmod/store/store.hpp"
 
+#include <algorithm>
+
 namespace gpuhost::kmod {
 
 using base::Errc;
@@ -69,14 +71,40 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
                             "Swap to another version first: gpuhostctl driver swap VERSION."});
 }
 
-/// Adds a problem if the kernel is installed. The plan removes only module sets of removed kernels, but the
-/// kernel may have been installed again since.
-Result<void> check_kernel_removed(const Root& root, const std::string& kernel,
-                                  std::vector<Problem>& problems) {
+/// Returns whether the running kernel has loaded the module nvidia of this set, and not of the newest one.
+bool is_loaded_from(const Root& root, const ModuleSet& set, const ModuleSet& newest) {
+    const auto loaded = loaded_module(root, "nvidia");
+    const auto has = [&](const ModuleSet& one) {
+        return std::any_of(one.modules.begin(), one.modules.end(), [&](const ModuleFile& file) {
+            return file.name == "nvidia" && file.srcversion == loaded->srcversion;
+        });
+    };
+    return loaded && has(set) && !has(newest);
+}
+
+/// Adds a problem if an installed kernel needs the module set. The plan removes only superseded sets and
+/// those of removed kernels, but a kernel may have been installed again since, or a set imported again.
+Result<void> check_set(const Root& root, const Json& args, std::vector<Problem>& problems) {
+    const std::string kernel = kernel_of(args);
+    const std::string digest = base::string_or(args, "digest", {});
+    const std::string again = "Run gpuhostctl driver clean again.";
     GPUHOST_TRY(running, kernel_release(root));
-    if (running == kernel || base::kernel_is_installed(root, kernel))
-        problems.push_back(
-            {Errc::InUse, "kernel " + kernel + " is installed", "Run gpuhostctl driver clean again."});
+    if (running != kernel && !base::kernel_is_installed(root, kernel))
+        return {};
+    GPUHOST_TRY(selections, read_selections(root));
+    for (const auto& [other, selection] : selections)
+        if (selection.generation.modules == digest ||
+            (selection.previous && selection.previous->modules == digest))
+            problems.push_back(
+                {Errc::InUse, describe_what(args) + " are selected for kernel " + other, again});
+    GPUHOST_TRY(store, read_store(root));
+    const std::string version = base::string_or(args, "version", {});
+    const ModuleSet* const set = store.find_modules(version, digest);
+    const ModuleSet* const newest = store.modules_for(version, kernel, base::string_or(args, "flavour", {}));
+    if (set == nullptr || newest == nullptr || newest == set)
+        problems.push_back({Errc::InUse, "kernel " + kernel + " is installed", again});
+    else if (running == kernel && is_loaded_from(root, *set, *newest))
+        problems.push_back({Errc::InUse, describe_what(args) + " are loaded", again});
     return {};
 }
 
@@ -101,7 +129,7 @@ Result<std::vector<Problem>> check(StepContext& context, const Json& args, const
         GPUHOST_CHECK(check_selected(context.root, version, problems));
         check_loaded(context.root, version, problems);
     } else {
-        GPUHOST_CHECK(check_kernel_removed(context.root, kernel_of(args), problems));
+        GPUHOST_CHECK(check_set(context.root, args, problems));
     }
     GPUHOST_CHECK(check_mapped(context.root, path, problems));
     return problems;

@@ -295,6 +295,35 @@ def check_clean_of_a_gone_kernel(t, host):
             "a second driver clean does nothing")
 
 
+def check_clean_of_superseded_modules(t, host):
+    """NEW is imported three times for the running kernel: the second modules differ, the third are the first."""
+    modules, _ = write_driver(os.path.join(host.scratch, "again"), NEW, host.kernel)
+    host.ctl("driver", "import", *modules, check=0)
+    sets = lambda: [(one["digest"], one["superseded"]) for version in host.json("driver", "list")["versions"] if version["version"] == NEW  # noqa: E731
+                    for one in version["modules"] if one["kernel"] == host.kernel]
+    first = sets()[0][0]
+    with open(modules[-1], "ab") as last:
+        last.write(b"another build")
+    host.ctl("driver", "import", *modules, check=0)
+    second = sets()[0][0]
+    t.equal(sets(), [(second, False), (first, True)], "an import supersedes the modules of an earlier one")
+    name = f"the superseded open modules of {NEW} for {host.kernel}"
+    said = host.ctl("driver", "clean", "--dry-run").stdout
+    t.ok(f"{name} are no longer needed" in said, "driver clean --dry-run names superseded modules", said)
+    host.ctl("driver", "swap", NEW, check=0)
+    with open(modules[-1], "rb+") as last:
+        last.truncate(os.path.getsize(modules[-1]) - len(b"another build"))
+    host.ctl("driver", "import", *modules, check=0)
+    t.equal(sets(), [(first, False), (second, True)], "modules that are imported again are the newest")
+    listed = host.ctl("driver", "list").stdout
+    t.ok("loaded, selected, superseded" in listed and "available" in listed, "driver list distinguishes the sets", listed)
+    said = host.ctl("driver", "clean", "--dry-run").stdout
+    t.ok(f"{name} are kept" in said, "driver clean keeps superseded modules that are selected", said)
+    host.ctl("driver", "swap", NEW, check=0)
+    host.ctl("driver", "clean", check=0)
+    t.equal(sets(), [(first, False)], "driver clean removes superseded modules that nothing uses")
+
+
 run_checks(check_select, check_boot_of_the_next, check_boot_of_a_bare_one, check_build_at_boot, check_failed_build_at_boot,
            check_hook, check_hook_with_a_build_that_hangs, check_all_kernels, check_deselect, check_preinstalled, check_clean,
-           check_clean_of_a_gone_kernel)
+           check_clean_of_a_gone_kernel, check_clean_of_superseded_modules)

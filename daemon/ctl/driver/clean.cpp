@@ -27,7 +27,8 @@ const Verb driver_clean_verb{
     "Removes unused versions and modules from the store. A version is removed if it is older than the one in "
     "use, and neither loaded nor pinned ('driver pin'). A version that an installed kernel boots or rolls "
     "back to stays. Newer versions stay, as targets for a swap. For all versions that are not pinned, the "
-    "modules for uninstalled kernels are removed. With --dry-run it states for each why it stays or is "
+    "modules for uninstalled kernels are removed. Superseded modules are removed if no kernel boots them or "
+    "rolls back to them. With --dry-run it states for each why it stays or is "
     "removed.",
     0,
     0,

@@ -395,6 +395,65 @@ TEST(CleanPlan, KeepsModulesThatMayBeNeeded) {
     }
 }
 
+/// The modules of 550 for the next kernel were imported twice more.
+Observed host_after_imports() {
+    Observed observed = host();
+    std::vector<ModuleSet>& sets = observed.store.versions[0].modules;
+    for (const char* digest : {"second", "third"}) {
+        sets.insert(sets.begin(), sets.back());
+        sets.front().digest = digest;
+        sets.front().path = std::string("/modules/") + digest;
+    }
+    return observed;
+}
+
+/// Returns the digests of the removed sets.
+std::string cleaned_digests(const DriverSettings& wanted, const Observed& observed) {
+    std::vector<std::string> sets;
+    for (const core::Step& step : clean_plan(wanted, observed).steps)
+        if (step.kind == "store.remove")
+            sets.push_back(base::string_or(step.args, "digest", base::string_or(step.args, "version", "")));
+    return base::join(sets, " ");
+}
+
+TEST(CleanPlan, RemovesSupersededModules) {
+    const std::string oldest = "m550.163.01" + next;
+    const Observed observed = host_after_imports();
+    EXPECT_EQ(cleaned_digests(settings(), observed), "535.261.03 second " + oldest);
+    EXPECT_NE(base::join(clean_plan(settings(), observed).reasons, "\n")
+                  .find("the superseded open modules of 550.163.01 for " + next +
+                        " are no longer needed: newer ones are stored"),
+              std::string::npos);
+    DriverSettings pinned = settings();
+    pinned.pins = {"550.163.01", "535.261.03"};
+    EXPECT_EQ(cleaned_digests(pinned, observed), "second " + oldest) << "a pin keeps the newest";
+    Observed flavours = observed;
+    flavours.store.versions[0].modules.back().flavour = "proprietary";
+    EXPECT_EQ(cleaned_digests(settings(), flavours), "535.261.03 second");
+}
+
+TEST(CleanPlan, KeepsSupersededModulesInUse) {
+    const Generation second{"550.163.01", "", "second"};
+    const std::string oldest = "m550.163.01" + next;
+    Observed selected = host_after_imports();
+    selected.store.selected[next] = {second, std::nullopt};
+    EXPECT_EQ(cleaned_digests(settings(), selected), "535.261.03 " + oldest);
+    EXPECT_NE(base::join(clean_plan(settings(), selected).reasons, "\n").find("boots them"),
+              std::string::npos);
+    Observed previous = host_after_imports();
+    previous.store.selected[next] = {{"550.163.01", "", "third"}, second};
+    EXPECT_EQ(cleaned_digests(settings(), previous), "535.261.03 " + oldest);
+    Observed loaded = host_after_imports();
+    loaded.kernel = next;
+    loaded.loaded = {{"nvidia", "550.163.01", "ABC", 0, {}, "live"}};
+    ModuleFile file;
+    file.name = "nvidia";
+    file.file = "nvidia.ko";
+    file.srcversion = "ABC";
+    loaded.store.versions[0].modules[1].modules = {file};
+    EXPECT_EQ(cleaned_digests(settings(), loaded), "535.261.03 " + oldest);
+}
+
 TEST(CleanPlan, ForgetsKernelsWithoutModulesInTheStore) {
     Observed observed = host();
     observed.removed_kernels = {{gone, "", "", "boot"}};

@@ -250,6 +250,56 @@ TEST_F(RemoveSetTest, InstalledKernelRefusesTheRemoval) {
     expect_refused("kernel " + gone_ + " is installed");
 }
 
+/// A superseded set of the running kernel.
+class RemoveSupersededTest : public RemoveSetTest {
+  protected:
+    void SetUp() override {
+        RemoveSetTest::SetUp();
+        args_["kernel"] = test_kernel;
+        args_["digest"] = store().modules_for(test_version, test_kernel)->digest;
+        Inputs inputs = modules();
+        inputs.pop_back();
+        ASSERT_TRUE(import(inputs));
+    }
+};
+
+TEST_F(RemoveSupersededTest, SupersededSetIsRemoved) {
+    EXPECT_TRUE(preflight().empty());
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(undo("store.remove", args_));
+    ASSERT_TRUE(apply("store.remove", args_));
+    ASSERT_TRUE(apply("store.purge", args_));
+    const Store now = store();
+    EXPECT_EQ(now.find_modules(test_version, base::string_or(args_, "digest", "")), nullptr);
+    EXPECT_EQ(now.modules_for(test_version, test_kernel)->modules.size(), 1U);
+}
+
+TEST_F(RemoveSupersededTest, SelectedSetIsRefused) {
+    directory_.write("lib/modules/" + test_kernel + "/modules.builtin", "");
+    const Generation other{"535.261.03", "", "other"};
+    const Generation superseded{test_version, "", args_["digest"]};
+    ASSERT_TRUE(write_selection(root_, test_kernel, {superseded, std::nullopt}));
+    expect_refused("are selected for kernel " + test_kernel);
+    ASSERT_TRUE(write_selection(root_, test_kernel, {other, superseded}));
+    expect_refused("are selected for kernel " + test_kernel);
+}
+
+TEST_F(RemoveSupersededTest, LoadedSetIsRefused) {
+    for (const auto& [name, content] :
+         {std::pair("initstate", "live\n"), std::pair("srcversion", "0123456789ABCDEF0123456\n")})
+        directory_.write("sys/module/nvidia/" + std::string(name), content);
+    EXPECT_TRUE(preflight().empty()) << "an undo loads the newest, which is of the same source";
+    std::string other = tests::nvidia_module("nvidia", test_version, test_kernel, "drm");
+    other.replace(other.find("0123456789ABCDEF"), 1, "F");
+    ASSERT_TRUE(import({{"nvidia.ko", other}}));
+    expect_refused("are loaded");
+}
+
+TEST_F(RemoveSupersededTest, SetImportedAgainIsRefused) {
+    ASSERT_TRUE(import(modules()));
+    expect_refused("kernel " + test_kernel + " is installed");
+}
+
 TEST_F(RemoveSetTest, OtherPathsOfTheStoreAreRefused) {
     for (const auto& [key, value] :
          {std::pair("kernel", "../../x"), std::pair("flavour", "../x"), std::pair("digest", ".."),
