@@ -342,6 +342,7 @@ EXTRA_%C%_kmod_tests_DEPENDENCIES = %D%/stub-nvml.so %D%/stub-cuda.so %D%/stub-j
     %D%/ctl/cli/view_plan_test.cpp \
     %D%/ctl/cli/width_test.cpp \
     %D%/ctl/cli/wrap_test.cpp \
+    %D%/ctl/cluster/service_test.cpp \
     %D%/ctl/collect/apt_text_test.cpp \
     %D%/ctl/collect/collection_test.cpp \
     %D%/ctl/collect/distribution_test.cpp \

@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <grp.h>
@@ -114,10 +115,13 @@ Result<void> refuse_second(const base::Root& root) {
     return {};
 }
 
-/// Waits until this host is a member of the cluster. Prints each new message of gpuhost-cluster once.
+/// Waits until this host is a member of the cluster. Prints what it waits for, and each new message of
+/// gpuhost-cluster once.
 Result<int> follow(Session& session, const base::Root& root) {
     std::string request;
     std::string problem;
+    bool runs = false;
+    session.note("Waiting for gpuhost-cluster to start.\n");
     for (unsigned looks = 1;; ++looks, std::this_thread::sleep_for(between_polls)) {
         const auto text = root.read(cluster::status_file);
         if (!text && looks == patience)
@@ -129,6 +133,8 @@ Result<int> follow(Session& session, const base::Root& root) {
         const std::string state = text_of(*document, "state");
         if (state == "connected" || state == "no-node")
             return 0;
+        if (!std::exchange(runs, true))
+            session.note("gpuhost-cluster runs, and requests a certificate.\n");
         if (const std::string name = text_of(*document, "request"); name != request && !name.empty()) {
             request = name;
             session.note("Waiting for a certificate. An administrator of the cluster approves it with:\n  "

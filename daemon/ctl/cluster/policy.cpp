@@ -7,6 +7,7 @@
 #include "daemon/ctl/cli/session.hpp"
 #include "daemon/ctl/cli/small_file.hpp"
 #include "daemon/ctl/cli/text.hpp"
+#include "daemon/ctl/cluster/service.hpp"
 #include "daemon/ctl/cluster/verbs.hpp"
 #include "daemon/ctl/cluster/view.hpp"
 
@@ -43,9 +44,7 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
     const auto text = root.read(cluster::policy_status_file);
     if (!text && text.error().code == base::Errc::NotFound)
-        return base::fail(base::Errc::NotFound, "gpuhost-cluster is not running",
-                          "Join a cluster: gpuhostctl cluster join. If this host has joined, see why: "
-                          "systemctl status gpuhost-cluster.");
+        return base::fail(no_cluster_status(root));
     if (!text)
         return base::fail(text.error());
     GPUHOST_TRY(document, base::parse_json(*text, "the policy of gpuhost-cluster"));

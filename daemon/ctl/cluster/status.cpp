@@ -3,6 +3,7 @@
 #include "daemon/cluster/kube/paths.hpp"
 #include "daemon/ctl/cli/root_option.hpp"
 #include "daemon/ctl/cli/session.hpp"
+#include "daemon/ctl/cluster/service.hpp"
 #include "daemon/ctl/cluster/verbs.hpp"
 #include "daemon/ctl/cluster/view.hpp"
 
@@ -17,9 +18,7 @@ base::Result<int> run(Session& session) {
     GPUHOST_TRY(root, given_root(session.arguments()));
     const auto text = root.read(cluster::status_file);
     if (!text && text.error().code == base::Errc::NotFound)
-        return base::fail(base::Errc::NotFound, "gpuhost-cluster is not running",
-                          "Join a cluster: gpuhostctl cluster join. If this host has joined, see why: "
-                          "systemctl status gpuhost-cluster.");
+        return base::fail(no_cluster_status(root));
     if (!text)
         return base::fail(text.error());
     GPUHOST_TRY(document, base::parse_json(*text, "the status of gpuhost-cluster"));
