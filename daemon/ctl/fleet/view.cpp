@@ -71,7 +71,7 @@ std::string reason_of(const Json& node, std::size_t phase) {
     const std::string_view name = phases.at(phase).name;
     const std::string reason = text_of(node, "reason");
     if (!base::bool_or(node, "ready", true) && reason.find("not ready") == std::string::npos)
-        parts.emplace_back("not ready");
+        parts.emplace_back("the node is not ready"); // Kubernetes' condition Ready, not one of gpuhost
     if (base::bool_or(node, "cordoned", false) && name != "upgrading")
         parts.emplace_back("cordoned");
     if (base::bool_or(node, "skipped", false) && reason.find("skip") == std::string::npos)

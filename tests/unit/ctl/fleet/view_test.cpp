@@ -148,7 +148,7 @@ TEST(FleetView, HostsShowCordonReadinessAndVersion) {
     const std::string text =
         render_fleet({}, fleet({pool("default", 3, 0, 1, 1, 1)}, {failed, other, odd}), view());
     EXPECT_NE(text.find("NODE  STATE             VERSION    AGE  REASON\n"
-                        "a     upgrade-failed               60s  not ready; cordoned; swap: no\n"
+                        "a     upgrade-failed               60s  the node is not ready; cordoned; swap: no\n"
                         "b     drain-required    570.86.15  60s  1 pod is left\n"
                         "c     upgrade-required              0s  label x.skip is set\n"),
               std::string::npos)
