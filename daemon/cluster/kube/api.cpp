@@ -45,9 +45,10 @@ Error refusal(unsigned status, const Json& body) {
 
 Error failure(const http::Answer& answer, const std::string& server) {
     const std::string words = server + ": " + answer.problem;
+    const std::string check = "Check the connection to " + server + ".";
     switch (answer.failure) {
     case http::Failure::Timeout:
-        return {Errc::Timeout, words, ""};
+        return {Errc::Timeout, words, check};
     case http::Failure::Untrusted:
         return {Errc::AccessDenied, words,
                 "Check that the kubeconfig has the authority of the API server's certificate, and a client "
@@ -56,7 +57,7 @@ Error failure(const http::Answer& answer, const std::string& server) {
     case http::Failure::TooLittle:
         return {Errc::BadContent, words, ""};
     default:
-        return {Errc::Failed, words, ""};
+        return {Errc::Failed, words, check};
     }
 }
 

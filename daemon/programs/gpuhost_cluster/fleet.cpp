@@ -32,8 +32,8 @@ constexpr Time silence{20'000};
 
 class FleetProgram {
   public:
-    FleetProgram(const base::Root* root, cluster::Api& api, bool follow, const char* hint)
-        : api_(api), follow_(follow), hint_(hint),
+    FleetProgram(const base::Root* root, cluster::Api& api, bool follow)
+        : api_(api), follow_(follow),
           watch_(api, root, [](const std::string& line) { base::log::info(line); }) {}
 
     Result<void> run() {
@@ -83,9 +83,12 @@ class FleetProgram {
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
         if (lasts || (troubled_since_ && trouble.code == Errc::AccessDenied))
-            return base::fail(trouble.hint.empty() ? trouble.with_hint(hint_) : trouble);
+            return base::fail(trouble.hint.empty()
+                                  ? trouble.with_hint("Check the server with: kubectl get nodes")
+                                  : trouble);
         if (now() >= std::max(began_, watch_.heard()) + silence)
-            return base::fail(Errc::Timeout, api_.config().server + " does not answer", hint_);
+            return base::fail(Errc::Timeout, api_.config().server + " does not answer",
+                              "Check the connection to it, and the server with: kubectl get nodes");
         return {};
     }
 
@@ -127,7 +130,6 @@ class FleetProgram {
 
     cluster::Api& api_;
     bool follow_;
-    const char* hint_; ///< for errors without one
     cluster::FleetWatch watch_;
     std::uint64_t seen_ = 0; ///< watch_.changes() when the last document was printed
     Time began_ = now();
@@ -142,8 +144,8 @@ class FleetProgram {
 
 } // namespace
 
-Result<void> show_fleet(const base::Root* root, cluster::Api& api, bool follow, const char* hint) {
-    return FleetProgram(root, api, follow, hint).run();
+Result<void> show_fleet(const base::Root* root, cluster::Api& api, bool follow) {
+    return FleetProgram(root, api, follow).run();
 }
 
 } // namespace gpuhost

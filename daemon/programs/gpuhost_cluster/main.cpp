@@ -199,9 +199,7 @@ Result<int> run(const Options& options) {
     if (options.check)
         return check(api, node);
     const bool is_own = options.kubeconfig.empty();
-    const char* const hint = is_own ? "Check this host's own state with: gpuhostctl cluster status"
-                                    : "Check the server with: kubectl get nodes";
-    GPUHOST_CHECK(show_fleet(is_own ? &root : nullptr, api, options.follow, hint));
+    GPUHOST_CHECK(show_fleet(is_own ? &root : nullptr, api, options.follow));
     return 0;
 }
 
