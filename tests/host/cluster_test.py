@@ -61,6 +61,22 @@ def check_daemon(t, site):
     t.equal(site.api.conditions(), READY, "a restart of gpuhostd leaves the conditions unchanged")
 
 
+def check_podman(t, site):
+    """Podman is the only runtime of the host. A kubelet can't use it."""
+    def inspect():
+        for component in "runtime", "cdi":  # the specifications depend on the runtimes' versions
+            site.host.ctl("apply", "--only", component, check=0)
+
+    podman = site.host.path("/usr/bin/podman")
+    write(podman, "#!/bin/sh\necho podman version 5.2.0\n")
+    os.chmod(podman, 0o755)
+    inspect()
+    site.eventually(t, lambda: site.api.conditions()["RuntimeReady"] == ("False", "NoRuntime"), "podman alone sets RuntimeReady=False")
+    os.unlink(podman)
+    inspect()
+    site.eventually(t, lambda: site.api.conditions() == READY, "conditions recover when podman is removed")
+
+
 def check_connection(t, site):
     api = site.api
     watches = api.watches()
@@ -541,7 +557,7 @@ def main():
     t = tap.Tap()
     site = Site()
     try:
-        for check in (check_ready, check_swap, check_daemon, check_connection, check_refusals, check_devices, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_example, check_gate,
+        for check in (check_ready, check_swap, check_daemon, check_podman, check_connection, check_refusals, check_devices, check_conflict, check_node, check_settings, check_rotation, check_metrics, check_example, check_gate,
                       check_check, check_join, check_renewal, check_leave):
             check(t, site)
         if t.failed:

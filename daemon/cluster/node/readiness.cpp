@@ -153,6 +153,14 @@ std::optional<Condition> unready_runtime(const Json& observed) {
     return std::nullopt;
 }
 
+/// Returns true if Podman is the only runtime that was found. Kubelets can't use it. An empty list proves
+/// nothing: gpuhostd may not know the kubelet's runtime.
+bool is_only_podman(const Json& runtimes) {
+    return runtimes.is_array() && !runtimes.empty() &&
+           std::all_of(runtimes.begin(), runtimes.end(),
+                       [](const Json& runtime) { return string_or(runtime, "kind", "") == "podman"; });
+}
+
 /// Returns the condition of CDI, the toolkit and the runtime. A container gets its GPUs by a CDI
 /// specification, or by a runtime class if the runtime does not support CDI.
 Condition runtime_condition(const Json& components, std::size_t gpus) {
@@ -170,6 +178,9 @@ Condition runtime_condition(const Json& components, std::size_t gpus) {
     for (const std::string_view name : {"cdi", "toolkit", "runtime"})
         if (const std::string next = pending(member(components, name)); gpus > 0 && !next.empty())
             return condition(runtime_ready, "False", "Pending", next);
+    if (gpus > 0 && is_only_podman(runtimes))
+        return condition(runtime_ready, "False", "NoRuntime",
+                         "no container runtime that a kubelet can use was found, only podman");
     return condition(runtime_ready, "True", "AsConfigured",
                      gpus == 0 ? "no GPUs to provide to containers"
                                : "containers get the GPUs that they request");

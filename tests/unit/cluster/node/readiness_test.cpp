@@ -167,6 +167,23 @@ TEST(Readiness, UnreadyRuntimeHasAReason) {
     }
 }
 
+TEST(Readiness, PodmanAloneRunsNoPods) {
+    Json host = good_host();
+    Json& runtimes = part(host, "runtime", "observed")["runtimes"];
+    const Json podman{{"name", "podman"}, {"kind", "podman"}, {"state", "ready"}, {"serves_cri", false}};
+    runtimes = {podman};
+    EXPECT_EQ(find(host, runtime_ready).status, "False");
+    EXPECT_EQ(find(host, runtime_ready).reason, "NoRuntime");
+    runtimes = {podman,
+                {{"name", "docker"}, {"kind", "docker"}, {"state", "configured"}, {"serves_cri", false}}};
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "cri-dockerd serves kubelets with Docker";
+    runtimes = Json::array();
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "an unknown runtime may serve the kubelet";
+    runtimes = {podman};
+    part(host, "driver", "observed")["gpus"] = Json::array();
+    EXPECT_EQ(find(host, runtime_ready).status, "True") << "no container needs a GPU";
+}
+
 TEST(Readiness, UnreadyImagesHaveAReason) {
     Json host = good_host();
     part(host, "images", "observed")["scrub"] = {{"damaged", {{{"digest", "sha256:1"}}}}};
