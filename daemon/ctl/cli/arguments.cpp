@@ -126,17 +126,23 @@ std::vector<std::string> verbs_below(std::string_view first) {
     return seconds;
 }
 
+/// Returns a hint that fits on a line of 80 columns: the verbs below `first`, or where to read them.
+std::string one_of(std::string_view first, const std::vector<std::string>& seconds) {
+    constexpr std::size_t most = 80 - std::string_view("Hint: ").size();
+    const std::string all = "Use one of: " + base::join(seconds, ", ") + ".";
+    return all.size() <= most ? all : "List its verbs: gpuhostctl help " + std::string(first) + ".";
+}
+
 tl::unexpected<base::Error> unknown_verb(const std::vector<std::string>& plain) {
     if (base::starts_with(plain[0], "gpuhost")) // as in "gpuhostctl help gpuhost-bundle"
         return wrong(quote(plain[0]) + " is not a verb",
                      "Read the manual page: man " + plain[0].substr(0, plain[0].find('(')) + ".");
     const auto seconds = verbs_below(plain[0]);
-    const std::string one_of = "Use one of: " + base::join(seconds, ", ") + ".";
     if (!seconds.empty() && plain.size() == 1)
-        return wrong(quote(plain[0]) + " needs a verb", one_of);
+        return wrong(quote(plain[0]) + " needs a verb", one_of(plain[0], seconds));
     if (!seconds.empty())
         return wrong("unknown verb " + quote(plain[0] + " " + plain[1]),
-                     did_you_mean(plain[1], seconds, one_of));
+                     did_you_mean(plain[1], seconds, one_of(plain[0], seconds)));
     std::vector<std::string> firsts;
     for (const Verb* verb : verbs()) {
         // 'gpuhostctl swap' is more likely a forgotten 'driver' than a mistyped 'status'.

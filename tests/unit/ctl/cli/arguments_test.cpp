@@ -117,10 +117,8 @@ INSTANTIATE_TEST_SUITE_P(
               "Read the manual page: man gpuhost-bundle."},
         Wrong{{"operation"}, "'operation' needs a verb", "Use one of: list, show, wait, cancel."},
         Wrong{{"driver", "lst"}, "unknown verb 'driver lst'", "Did you mean 'list'?"},
-        Wrong{{"driver", "xyzzy"},
-              "unknown verb 'driver xyzzy'",
-              "Use one of: import, adopt, build, export, list, history, show, verify, remove, pin, unpin, "
-              "clean, swap, rollback, set-default, release, prepare."},
+        Wrong{{"driver", "xyzzy"}, "unknown verb 'driver xyzzy'", "List its verbs: gpuhostctl help driver."},
+        Wrong{{"driver"}, "'driver' needs a verb", "List its verbs: gpuhostctl help driver."},
         Wrong{{"driver", "select", "1.2"},
               "'driver select' is now 'driver set-default'",
               "Write: gpuhostctl driver set-default."},
