@@ -61,7 +61,7 @@ struct Gpu {
     bool vgpu = false;        ///< the GPU is a vGPU of a hypervisor
     std::string fabric{};     ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
     std::vector<NvLinks> nvlinks{};
-    unsigned index = 0;          ///< in NVML, which has the GPUs in the order of /proc
+    unsigned index = 0;          ///< by PCI address, as in gpuhostd's CDI specification
     bool memory_pending = false; ///< faulty memory waits for a reset of the GPU to be replaced
     bool memory_failed = false;  ///< faulty memory could not be replaced
     friend bool operator==(const Gpu&, const Gpu&) = default;

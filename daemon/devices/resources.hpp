@@ -18,7 +18,7 @@ struct ResourceDevice {
     std::optional<unsigned> numa;
     std::string unhealthy = {}; ///< why no further pod may get it; empty: one may
     std::vector<NvLinks> nvlinks = {};
-    std::string index = {};              ///< in NVML: "0", "0:1"
+    std::string index = {};              ///< that of the GPU, and of a MIG instance: "0", "0:1"
     std::vector<std::string> nodes = {}; ///< in /dev: of the GPU, and of a MIG instance
     friend bool operator==(const ResourceDevice&, const ResourceDevice&) = default;
 };

@@ -56,6 +56,7 @@ class Question {
             if (library_.device_by_index(index, &device) != nvml::success ||
                 library_.minor_number(device, &gpu.minor) != nvml::success)
                 continue;
+            gpu.index = index;
             gpu.cuda_version = static_cast<unsigned>(cuda);
             add_facts(device, gpu);
             if (const auto described = describe(device, gpu); !described)

@@ -197,6 +197,19 @@ def check_strategies(t, host):
     t.equal(offer(host)["device_list_strategy"], ["cdi-cri"], "the default names CDI devices")
 
 
+def check_indices(t, host):
+    """NVML counts against PCI addresses, so only a single GPU has the same index in both."""
+    for count, ids in (2, "uuid"), (1, "index"):
+        write(host.path("/stub-nvml"), f"devices {count}\n")
+        configure(host, f"[Devices]\nServe=plugin\nDeviceIDStrategy=index\nIgnoreXids={count}\n")
+        run = host.ctl("apply", "--only", "devices")
+        t.equal((offer(host)["device_id_strategy"], "UUIDs of GPUs instead of indices" in run.stdout + run.stderr), (ids, ids == "uuid"),
+                f"containers get the {ids} if NVML has {count} of two GPUs")
+    write(host.path("/stub-nvml"), "devices 2\n")
+    configure(host, "[Devices]\nServe=plugin\n")
+    host.ctl("apply", "--only", "devices", check=0)
+
+
 def check_swap(t, host):
     server = Server(host)
     seen = {}
@@ -365,4 +378,4 @@ def check_off(t, host):
     t.ok("No GPUs are offered" in host.ctl("gpu", "list", "--root", host.root).stderr, "gpu list says that nothing is offered")
 
 
-run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_strategies, check_mark, check_swap, check_clear, check_fabric, check_memory, check_nvlink, check_mig, check_off, make=prepare_with_nvml)
+run_checks(check_other_server, check_offer, check_later_server, check_refusal, check_sharing, check_strategies, check_indices, check_mark, check_swap, check_clear, check_fabric, check_memory, check_nvlink, check_mig, check_off, make=prepare_with_nvml)

@@ -132,6 +132,7 @@ PresentGpus merge_gpus(const Root& host, const std::vector<runtime::Gpu>& gpus,
                     said = &one;
         if (said != nullptr) {
             add_reported(*said, minors, gpu);
+            present.renumbered |= said->index && *said->index != gpu.index;
             present.host.cuda_version = std::max(present.host.cuda_version, said->cuda_version);
         } else if (reported) {
             gpu.problem = "NVML does not report the GPU";

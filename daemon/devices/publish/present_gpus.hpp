@@ -16,7 +16,8 @@ struct PresentGpus {
     HostFacts host{};
     /// Sentences about GPUs that are left out, or whose facts are incomplete.
     std::vector<std::string> problems;
-    std::string failure; ///< why NVML describes no GPU; empty: it does
+    std::string failure;     ///< why NVML describes no GPU; empty: it does
+    bool renumbered = false; ///< NVML has a GPU under another index than Gpu::index
 };
 
 /// Merges what the driver's files and what NVML say. A GPU that NVML does not describe keeps the facts of the

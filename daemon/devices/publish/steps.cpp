@@ -55,6 +55,16 @@ Result<std::optional<Sharing>> sharing_for(StepContext& context, const DevicesSe
     return kept;
 }
 
+/// Returns how container runtimes name the GPUs. An index is that of gpuhostd's CDI specification, and for
+/// NVIDIA's runtime that of NVML. If they differ, only UUIDs name the same GPU.
+IdStrategy ids_for(StepContext& context, const DevicesSettings& settings, const PresentGpus& present) {
+    if (settings.ids != IdStrategy::index || !present.renumbered)
+        return settings.ids;
+    context.warn(
+        "containers get UUIDs of GPUs instead of indices: NVML does not number the GPUs by PCI address");
+    return IdStrategy::uuid;
+}
+
 /// Offers what is present; as withdrawn if NVML fails as a whole, because containers can't use the GPUs then.
 /// The offer is written before its record: if only the offer was written, the step runs again.
 Result<Json> offer_present(StepContext& context, const DevicesSettings& settings) {
@@ -83,6 +93,7 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
     HealthRules rules = usable_rules(context.root, settings, unreadable);
     if (!unreadable.empty())
         context.warn("the offer keeps its present marks of GPUs: " + unreadable);
+    const IdStrategy ids = ids_for(context, settings, present);
     Offer offer{"",
                 settings.resource,
                 settings.mig,
@@ -94,7 +105,7 @@ Result<Json> offer_present(StepContext& context, const DevicesSettings& settings
                 settings.taint_unhealthy,
                 *std::move(sharing),
                 settings.strategies,
-                settings.ids,
+                ids,
                 settings.pass_nodes && uses_nvidias_runtime(settings.strategies)
                     ? std::optional(control_nodes(context.root))
                     : std::nullopt};

@@ -33,8 +33,8 @@ struct Gpu {
 /// GPU's minor.
 [[nodiscard]] std::vector<std::string> mig_instances(const base::Root& root);
 
-/// Returns the GPUs in order of PCI address: the position of a GPU is its index in NVML. Empty if no driver
-/// is loaded.
+/// Returns the GPUs in order of PCI address. The position of a GPU is its index in NVML, unless NVML can't
+/// open a GPU before it. Empty if no driver is loaded.
 [[nodiscard]] std::vector<Gpu> read_gpus(const base::Root& root);
 
 } // namespace gpuhost::runtime

@@ -151,6 +151,10 @@ Result<NvmlGpu> read_gpu(const Json& value) {
     NvmlGpu gpu;
     GPUHOST_TRY(minor, get_number(value, "minor"));
     gpu.minor = minor;
+    if (!base::member(value, "index").is_null()) {
+        GPUHOST_TRY(index, get_number(value, "index"));
+        gpu.index = index;
+    }
     gpu.split = base::bool_or(value, "split", false);
     gpu.problem = base::string_or(value, "problem", "");
     GPUHOST_CHECK(read_facts(value, gpu));
@@ -266,7 +270,8 @@ Json to_json(const std::vector<NvmlGpu>& gpus) {
                         {"joins_fabric", gpu.joins_fabric},
                         {"nvlinks", std::move(nvlinks)},
                         {"memory_pending", gpu.memory_pending},
-                        {"memory_failed", gpu.memory_failed}});
+                        {"memory_failed", gpu.memory_failed},
+                        {"index", gpu.index ? Json(*gpu.index) : Json()}});
     }
     return {{"gpus", std::move(list)}};
 }

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,8 +64,9 @@ struct NvmlGpu {
     std::string fabric{};           ///< "UUID.CLIQUE" in a network of NVLink switches; empty: in none
     bool joins_fabric = false;      ///< the GPU is not registered yet in its network
     std::vector<NvmlLinks> nvlinks{};
-    bool memory_pending = false; ///< faulty memory waits for a reset of the GPU to be replaced
-    bool memory_failed = false;  ///< faulty memory could not be replaced
+    bool memory_pending = false;     ///< faulty memory waits for a reset of the GPU to be replaced
+    bool memory_failed = false;      ///< faulty memory could not be replaced
+    std::optional<unsigned> index{}; ///< in NVML; none: not known
     friend bool operator==(const NvmlGpu&, const NvmlGpu&) = default;
 };
 

@@ -58,7 +58,10 @@ TEST(NvmlAnswer, LastLineIsReadBack) {
          true,
          "ababab-1.7",
          true,
-         {{7, 2}, {8, 4}}},
+         {{7, 2}, {8, 4}},
+         false,
+         false,
+         2},
         {7, false, {}, "GPU is lost", "", "", "", 0, ""}};
     const auto again = parse_nvml_answer("half a line of the library\n" + base::dump(to_json(gpus)) + "\n");
     ASSERT_TRUE(again);

@@ -219,6 +219,19 @@ TEST_F(DevicesTest, NvmlCompletesTheDriversFiles) {
     EXPECT_EQ(twice.problems, Texts{"GPU 0000:07:00.0 is not offered: the list of GPUs has a UUID twice"});
 }
 
+TEST_F(DevicesTest, MissingGpuRenumbersInNvml) {
+    load();
+    add_gpu("0000:07:00.0", 1);
+    runtime::NvmlGpu said;
+    said.minor = 1;
+    said.uuid = "GPU-1";
+    EXPECT_FALSE(merge_gpus(root_, runtime::read_gpus(root_), std::vector{said}).renumbered);
+    said.index = 1;
+    EXPECT_FALSE(merge_gpus(root_, runtime::read_gpus(root_), std::vector{said}).renumbered);
+    said.index = 0;
+    EXPECT_TRUE(merge_gpus(root_, runtime::read_gpus(root_), std::vector{said}).renumbered);
+}
+
 TEST_F(DevicesTest, FactsForLabelsAreMerged) {
     load();
     host_.write("/sys/bus/pci/devices/0000:06:00.0/class", "0x030200\n");
