@@ -556,6 +556,26 @@ TEST_F(Import, InterruptedCommitHasTheSameResult) {
     EXPECT_FALSE(root_.exists(incoming));
 }
 
+TEST_F(Import, BlobThatAScrubRemovedFailsTheCommit) {
+    tests::TestBundle bundle = example();
+    ASSERT_TRUE(import(write(bundle)));
+    bundle.add("only in eight");
+    bundle.manifest.generation = 8;
+    const std::string bytes = write(bundle);
+    ASSERT_TRUE(import(bytes, {}, false));
+    EXPECT_EQ(plan_.missing_blobs, 1U);
+    const std::string shared = bundle.manifest.members[2].hex;
+    ASSERT_TRUE(BlobStore(root_).remove(shared)); // in parallel to the import
+    const auto record = commit_bundle(root_, **received_bundle(root_), trust_, host_);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, Errc::Interrupted);
+    EXPECT_EQ(record.error().message,
+              "blob sha256:" + shared + ": found damaged during the import, and removed");
+    EXPECT_EQ(Catalogue(root_).record("site-images")->generation, 7U);
+    ASSERT_TRUE(import(bytes));
+    EXPECT_EQ(blob(shared), bundle.contents.at(shared));
+}
+
 TEST_F(Import, PartsOfOtherBundlesAreRemoved) {
     directory_.write("var/lib/gpuhost/store/incoming/" + std::string(64, 'f') + "/" + std::string(64, 'a'),
                      "left");
