@@ -66,8 +66,9 @@ void warn_of_unknown_parameters(const StepContext& context, const ModuleGoal& go
 Result<base::Json> apply(StepContext& context, const base::Json& args) {
     GPUHOST_TRY(report, converge_to(context, args, "to", "from"));
     std::for_each(report.notes.begin(), report.notes.end(), context.warn);
-    const std::vector<std::string> unserved = describe_unserved_gpus(context.root);
-    std::for_each(unserved.begin(), unserved.end(), context.warn);
+    if (!goal_of(args, "to").modules.empty())
+        for (const std::string& unserved : describe_unserved_gpus(context.root))
+            context.warn(unserved);
     warn_of_unknown_parameters(context, goal_of(args, "to"));
     return base::Json{{"unloaded", report.unloaded},
                       {"loaded", report.loaded},

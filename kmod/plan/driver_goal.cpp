@@ -40,14 +40,27 @@ std::vector<std::string> used_by(const std::string& name, const std::vector<Load
     return used;
 }
 
-/// Returns the path of a loaded module's file in the store; empty if the store does not have it.
-std::string path_in_store(const Store& store, const std::string& kernel, const LoadedModule& loaded) {
-    for (const DriverVersion& version : store.versions)
+/// Returns the path of a loaded module's file in the set; empty if the set does not have it.
+std::string path_in_set(const ModuleSet& set, const LoadedModule& loaded) {
+    for (const ModuleFile& module : set.modules)
+        if (module.name == loaded.name && module.srcversion == loaded.srcversion)
+            return set.path + "/" + module.file;
+    return {};
+}
+
+/// Returns the path of a loaded module's file in the store; empty if the store does not have it. If several
+/// sets have a module with its srcversion, it is probably from the selected one.
+std::string path_in_store(const Observed& observed, const LoadedModule& loaded) {
+    if (const Selection* const selection = observed.selection(); selection != nullptr)
+        if (const ModuleSet* const set =
+                observed.store.find_modules(selection->generation.version, selection->generation.modules))
+            if (std::string path = path_in_set(*set, loaded); !path.empty())
+                return path;
+    for (const DriverVersion& version : observed.store.versions)
         for (const ModuleSet& set : version.modules)
-            for (const ModuleFile& module : set.modules)
-                if (set.kernel == kernel && module.name == loaded.name &&
-                    module.srcversion == loaded.srcversion)
-                    return set.path + "/" + module.file;
+            if (set.kernel == observed.kernel)
+                if (std::string path = path_in_set(set, loaded); !path.empty())
+                    return path;
     return {};
 }
 
@@ -125,8 +138,8 @@ ModuleGoal goal_as_loaded(const Observed& observed) {
     const Parameters parameters = parse_modprobe_options(observed.options);
     ModuleGoal goal{observed.loaded_version, {}};
     for (const LoadedModule& loaded : observed.loaded)
-        goal.modules.push_back({loaded.name, path_in_store(observed.store, observed.kernel, loaded),
-                                loaded.version, loaded.srcversion, used_by(loaded.name, observed.loaded),
+        goal.modules.push_back({loaded.name, path_in_store(observed, loaded), loaded.version,
+                                loaded.srcversion, used_by(loaded.name, observed.loaded),
                                 parameters_of(parameters, loaded.name),
                                 loaded.name == "nouveau" || is_others(observed.store, loaded.name)});
     return goal;

@@ -65,8 +65,9 @@ enum class Modules {
     /// The selected driver only has to be loaded, as at boot. Automatic loading is not blocked, because other
     /// programs, such as udev, load the same driver.
     LoadSelected,
-    Load, ///< modules are loaded, and none is unloaded
-    Swap, ///< modules are unloaded first
+    Load,   ///< modules are loaded, and none is unloaded
+    Swap,   ///< modules are unloaded first
+    Reload, ///< all are unloaded first, because the kernel can't tell them from those of the goal
 };
 
 /// The facts from which make_steps() makes the steps of a plan.
@@ -80,6 +81,7 @@ struct DriverChange {
     Files files = Files::Keep;
     Modules modules = Modules::Keep;
 
+    [[nodiscard]] bool unloads() const { return modules == Modules::Swap || modules == Modules::Reload; }
     [[nodiscard]] bool lacks_devices() const {
         return modules == Modules::Keep && !observed.devices_complete;
     }
@@ -131,20 +133,32 @@ Json selection_args(const DriverChange& change) {
 /// If one is not served, the swap is undone. Empty if the plan unloads no module, as at boot: one GPU that
 /// does not work must not prevent the use of the others.
 std::vector<std::string> gpus_to_serve(const DriverChange& change) {
-    return change.modules == Modules::Swap ? probed_gpus(change.observed.gpus).driven
-                                           : std::vector<std::string>();
+    return change.unloads() ? probed_gpus(change.observed.gpus).driven : std::vector<std::string>();
 }
 
-Json converge_args(const DriverChange& change) {
+Json converge_args(const DriverChange& change, const ModuleGoal& from, const ModuleGoal& to) {
     return {{"kernel", change.observed.kernel},
-            {"from", to_json(change.loaded)},
-            {"to", to_json(change.goal)},
+            {"from", to_json(from)},
+            {"to", to_json(to)},
             {"gpus", gpus_to_serve(change)},
             {"selects", change.files == Files::Select},
             {"console", !change.observed.console.empty()},
             {"policy", change.settings.holder_policy},
             {"module_deadline_usec", usec(change.settings.module_deadline)},
             {"grace_usec", usec(change.settings.terminate_grace)}};
+}
+
+/// Returns the steps that load the modules of the goal. A step knows modules by version and srcversion. For
+/// a reload these are equal, so that only a step to no modules at all unloads those of before.
+std::vector<Step> converge_steps(const DriverChange& change) {
+    const std::string load = "load nvidia " + change.goal.version;
+    if (change.modules != Modules::Reload)
+        return {{"modules.converge", load + " in place of " + gone_or(change.loaded.version),
+                 converge_args(change, change.loaded, change.goal)}};
+    const ModuleGoal none;
+    return {{"modules.converge", "unload nvidia " + change.loaded.version,
+             converge_args(change, change.loaded, none)},
+            {"modules.converge", load, converge_args(change, none, change.goal)}};
 }
 
 /// Returns the args of autoload.block and autoload.unblock: the modules of both drivers, and nouveau, which
@@ -165,7 +179,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
     const std::string& version = change.goal.version;
     const std::string& validation = change.settings.validation;
     const std::vector<std::string>& packaged = observed.packaged_units;
-    const bool swaps = change.modules == Modules::Swap;
+    const bool swaps = change.unloads();
     const bool loads = change.modules != Modules::Keep;
     const bool blocks = loads && change.modules != Modules::LoadSelected;
     const bool writes = change.files != Files::Keep;
@@ -195,9 +209,7 @@ std::vector<Step> make_steps(const DriverChange& change, const core::StepsAround
         {swaps, around.before},
         {swaps, {{"holders.clear", "ensure that no process holds the driver", holder_args(change, around)}}},
         {blocks, {driver_devices_back_step("restore device nodes if the swap is undone")}},
-        {loads,
-         {{"modules.converge", "load nvidia " + version + " in place of " + gone_or(change.loaded.version),
-           converge_args(change)}}},
+        {loads, converge_steps(change)},
         {blocks,
          {{.kind = "units.quiesce",
            .summary = "stop client units if the swap is undone",
@@ -251,9 +263,12 @@ void add_reasons(const DriverChange& change, Plan& plan) {
     const Selection* const selection = observed.selection();
     const std::string& version = change.goal.version;
     const bool loads = change.modules != Modules::Keep;
-    const bool swaps = change.modules == Modules::Swap;
+    const bool swaps = change.unloads();
     if (loads && observed.loaded_version != version)
         plan.reasons.push_back("loaded: " + gone_or(observed.loaded_version) + ", wanted: " + version);
+    else if (change.modules == Modules::Reload)
+        plan.reasons.push_back("newer modules of " + version +
+                               " are in the store than those that are loaded");
     else if (swaps)
         plan.reasons.push_back("the loaded modules of " + version + " are not those of the driver store");
     else if (loads)
@@ -340,6 +355,27 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
         plan.problems.push_back(*std::move(choice.problem));
 }
 
+/// Returns whether all modules of `set` are signed.
+bool is_signed(const ModuleSet& set) {
+    return std::none_of(set.modules.begin(), set.modules.end(),
+                        [](const ModuleFile& file) { return file.signer.empty(); });
+}
+
+/// Returns whether a set that was never loaded would be selected in place of the loaded one, of the same
+/// version and source. It may not work, for example if it was built with other headers, and must be loaded
+/// before the next boot needs it. A signed copy of the loaded set has the same code.
+bool must_reload(const DriverChange& change) {
+    const Observed& observed = change.observed;
+    if (!change.from || observed.loaded_version.empty() ||
+        change.from->generation.version != change.to.generation.version ||
+        change.from->generation.modules == change.to.generation.modules)
+        return false;
+    const std::string& version = change.to.generation.version;
+    const ModuleSet* const before = observed.store.find_modules(version, change.from->generation.modules);
+    const ModuleSet* const next = observed.store.find_modules(version, change.to.generation.modules);
+    return before != nullptr && next != nullptr && (is_signed(*before) || !is_signed(*next));
+}
+
 /// Sets change.files and change.modules. `applies`: the plan is for apply, not for a request.
 void compare(DriverChange& change, bool applies) {
     const Observed& observed = change.observed;
@@ -348,7 +384,10 @@ void compare(DriverChange& change, bool applies) {
         change.files = Files::Select;
     else if (!observed.wrong_files.empty() || options_differ(observed, change.settings))
         change.files = Files::Repair;
-    if (!to_unload(observed.loaded, change.goal).empty())
+    const std::size_t going = to_unload(observed.loaded, change.goal).size();
+    if (going < observed.loaded.size() && must_reload(change))
+        change.modules = Modules::Reload;
+    else if (going > 0)
         change.modules = Modules::Swap;
     else if (lacks(observed.loaded, change.goal))
         change.modules = applies && change.files == Files::Keep ? Modules::LoadSelected : Modules::Load;
@@ -375,6 +414,8 @@ void fill(DriverRequest request, const Observed& observed, const core::StepsArou
              "Import it again: gpuhostctl driver import FILE…; or unload the driver (rmmod) "
              "to swap without undo."});
     compare(change, request.applies());
+    if (change.modules == Modules::Reload)
+        plan.title = "reload driver " + request.version;
     const bool loads = change.modules != Modules::Keep;
     if (loads && gpus_to_drive(observed.gpus).empty())
         plan.problems.push_back(

@@ -807,6 +807,46 @@ TEST(DriverPlanArgs, SignedCopyKeepsThePreviousSelection) {
         << "another flavour is another driver";
 }
 
+TEST(DriverPlanArgs, NewerModulesOfTheLoadedVersionAreReloaded) {
+    Observed observed = serving_535();
+    DriverVersion& running = observed.store.versions[1];
+    ModuleSet newer = running.modules[0];
+    newer.digest = "newer";
+    newer.path = "/var/lib/gpuhost/driver/535.261.03/modules/" + kernel + "-open/newer";
+    running.modules.insert(running.modules.begin(), newer);
+    const core::Plan plan = plan_of(observed, swap("535.261.03"));
+    EXPECT_EQ(plan.title, "reload driver 535.261.03");
+    EXPECT_EQ(kinds(plan),
+              "driver.prepare autoload.block units.stop holders.clear driver.devices modules.converge "
+              "modules.converge units.quiesce driver.select driver.devices driver.validate autoload.unblock "
+              "units.start");
+    std::vector<core::Step> converging;
+    std::copy_if(plan.steps.begin(), plan.steps.end(), std::back_inserter(converging),
+                 [](const core::Step& step) { return step.kind == "modules.converge"; });
+    ASSERT_EQ(converging.size(), 2U);
+    const ModuleGoal before = goal_from_json(converging[0].args["from"]);
+    EXPECT_EQ(before.modules[0].path, running.modules[1].path + "/nvidia.ko") << "an undo loads the selected";
+    EXPECT_TRUE(goal_from_json(converging[0].args["to"]).modules.empty());
+    EXPECT_TRUE(goal_from_json(converging[1].args["from"]).modules.empty());
+    EXPECT_EQ(goal_from_json(converging[1].args["to"]).modules[0].path, newer.path + "/nvidia.ko");
+    EXPECT_EQ(kinds(plan_of(observed, Json::object())), "") << "apply keeps the selected modules";
+}
+
+TEST(DriverPlanArgs, SignedCopyOfTheLoadedModulesIsOnlySelected) {
+    Observed observed = serving_535();
+    DriverVersion& running = observed.store.versions[1];
+    ModuleSet copy = running.modules[0];
+    copy.digest = "signed";
+    for (ModuleFile& module : copy.modules)
+        module.signer = "Site modules";
+    running.modules.insert(running.modules.begin(), copy);
+    EXPECT_EQ(kinds(plan_of(observed, swap("535.261.03"))), "driver.prepare driver.select driver.validate");
+    for (ModuleFile& module : running.modules[1].modules)
+        module.signer = "Site modules";
+    EXPECT_EQ(plan_of(observed, swap("535.261.03")).title, "reload driver 535.261.03")
+        << "both are signed, so they may have other code";
+}
+
 TEST(DriverPlanArgs, NewUserlandIsAnotherDriver) {
     Observed observed = serving_535();
     DriverVersion& running = observed.store.versions[1];
