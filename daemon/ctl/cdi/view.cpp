@@ -138,6 +138,9 @@ void add_cdi_lines(Facts& facts, const Screen& screen, const Json& cdi) {
     const std::string problem = text_of(record, "problem");
     if (!base::bool_or(cdi, "enable", true))
         facts.add("Containers", "another program describes GPUs to them (Manage=no in section [CDI])");
+    else if (const std::string driver = text_of(base::member(cdi, "inputs"), "driver");
+             !devices.empty() && driver.empty())
+        facts.add("Containers", "get no GPU until a driver is loaded");
     else if (!devices.empty())
         facts.add("Containers", "get " + printable(some_of(devices)) + " of driver " +
                                     printable(text_of(base::member(record, "inputs"), "driver")));

@@ -71,18 +71,20 @@ TEST(CdiView, DeviceShowsItsContainerEdits) {
 }
 
 TEST(CdiView, StatusListsFirstDevicesAndCountsOthers) {
-    const auto lines = [](unsigned count) {
+    const auto lines = [](unsigned count, const char* loaded = "550.163.01") {
         Json devices = Json::array();
         for (unsigned number = 0; number < count; ++number)
             devices.push_back("imex=" + std::to_string(number));
         Facts facts;
         add_cdi_lines(facts, {},
-                      {{"record", {{"devices", devices}, {"inputs", {{"driver", "550.163.01"}}}}}});
+                      {{"inputs", {{"driver", loaded}}},
+                       {"record", {{"devices", devices}, {"inputs", {{"driver", "550.163.01"}}}}}});
         return facts.render({});
     };
     EXPECT_NE(lines(12).find("imex=10 imex=11 of driver 550.163.01"), std::string::npos);
     EXPECT_NE(lines(2048).find("imex=11 and 2036 more ('gpuhostctl cdi list') of driver"), std::string::npos)
         << lines(2048);
+    EXPECT_EQ(lines(12, ""), "Containers: get no GPU until a driver is loaded\n");
 }
 
 TEST(CdiView, CheckListsGoodFilesToo) {
