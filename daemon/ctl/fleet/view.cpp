@@ -202,9 +202,10 @@ std::string counts_of(const Json& pool) {
         number_of(pool, "hosts") - std::min(number_of(pool, "hosts"), number_of(pool, "done"));
     for (const auto& [key, words] : {std::pair("failed", " failed"), std::pair("in_progress", " under way"),
                                      std::pair("pending", " waiting")})
-        if (const std::uint64_t count = number_of(pool, key); count > 0) {
+        // A host that is done may have its grant for some seconds more.
+        if (const std::uint64_t count = std::min(number_of(pool, key), rest); count > 0) {
             parts.push_back(std::to_string(count) + words);
-            rest -= std::min(rest, count);
+            rest -= count;
         }
     if (rest > 0 && text_of(pool, "mode") != "on-request")
         parts.push_back(plural(rest, "other", "others"));
