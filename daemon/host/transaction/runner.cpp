@@ -245,10 +245,12 @@ void Runner::later(std::chrono::seconds pause, const Event::Callback& then) {
 
 void Runner::say_what(const Action& action) {
     show_fraction(action, 0);
-    say(action.phase == Phase::Preflight
-            ? "checking"
-            : (action.phase == Phase::Undo ? "undoing: " : "") +
-                  current_->operation.transaction.plan().steps[action.step].summary);
+    if (action.phase == Phase::Preflight)
+        return say("checking");
+    const core::Step& step = current_->operation.transaction.plan().steps[action.step];
+    // An undo-only step does nothing yet, so the text of the step before stays.
+    const std::string& forth = step.undo_only ? current_->operation.text : step.summary;
+    say(action.phase == Phase::Undo ? "undoing: " + step.summary : forth);
 }
 
 /// Moves the progress of the operation to this part of an action. Rises; in an undo, falls.
