@@ -23,12 +23,30 @@ Verdict not_ok(std::string text, std::string hint) {
     return {false, std::move(text), std::move(hint)};
 }
 
+bool is_running(const Json& operation) {
+    return operation.is_object() && base::int_or(operation, "ended_us", 0) == 0;
+}
+
+/// Returns how to make the pending changes of a component. If the last operation tried it in vain, its cause
+/// comes first, and the way back to the driver before.
+std::string hint_to_apply(const Json& component, const Json& operation) {
+    const std::string state = text_of(operation, "state");
+    const bool has_failed = state == "failed" || state == "rolled-back" || state == "incomplete";
+    if (!operation.is_object() || text_of(operation, "kind") != "apply" || !has_failed)
+        return "Apply it: gpuhostctl apply.";
+    const Json& selected = base::member(base::member(component, "observed"), "selected");
+    const Json& previous = base::member(selected, "previous");
+    return "See why it failed: gpuhostctl operation show " +
+           std::to_string(base::int_or(operation, "id", 0)) + ". Then apply it: gpuhostctl apply." +
+           (previous.is_object() ? " Or go back: gpuhostctl driver rollback." : "");
+}
+
 Found daemon_verdict(const Json& host, const Json& operation) {
     const std::string state = text_of(host, "state");
     if (state == "reboot-required")
         return not_ok("this host requires a reboot", "Reboot it: systemctl reboot.");
     // A dry run has the plan of its operation, and so its changes_host.
-    if (operation.is_object() && base::bool_or(operation, "changes_host", true) &&
+    if (is_running(operation) && base::bool_or(operation, "changes_host", true) &&
         !base::bool_or(operation, "dry_run", false)) {
         const std::string id = std::to_string(base::int_or(operation, "id", 0));
         return not_ok("operation " + id + " changes this host: " + text_of(operation, "title"),
@@ -39,7 +57,7 @@ Found daemon_verdict(const Json& host, const Json& operation) {
     return std::nullopt;
 }
 
-Found component_verdict(std::string_view name, const Json& component) {
+Found component_verdict(std::string_view name, const Json& component, const Json& operation) {
     if (const Json& error = base::member(component, "error"); error.is_object())
         return not_ok(std::string(name) + ": " + text_of(error, "message"),
                       "See why: journalctl --unit=gpuhostd.");
@@ -49,13 +67,13 @@ Found component_verdict(std::string_view name, const Json& component) {
     if (const Json& undecided = base::member(plan, "undecided"); undecided.is_object())
         return not_ok(text_of(undecided, "text"), text_of(undecided, "hint"));
     if (!base::list_of(plan, "steps").empty())
-        return not_ok("pending: " + text_of(plan, "title"), "Apply it: gpuhostctl apply.");
+        return not_ok("pending: " + text_of(plan, "title"), hint_to_apply(component, operation));
     return std::nullopt;
 }
 
-Found components_verdict(const Json& components) {
+Found components_verdict(const Json& components, const Json& operation) {
     for (const auto& component : components.items())
-        if (Found found = component_verdict(component.key(), component.value()))
+        if (Found found = component_verdict(component.key(), component.value(), operation))
             return found;
     return std::nullopt;
 }
@@ -104,14 +122,14 @@ Verdict verdict_of(const Json& host, const Json& operation) {
     const Json& driver = base::member(components, "driver");
     // The driver is first, because it is the main purpose of the host. A mistake in the configuration may be
     // the cause of what the other components report.
-    if (Found found = component_verdict("driver", driver))
+    if (Found found = component_verdict("driver", driver, operation))
         return *std::move(found);
     Verdict gpus = gpus_verdict(base::member(driver, "observed"));
     if (!gpus.ok)
         return gpus;
     if (Found found = config_verdict(host))
         return *std::move(found);
-    if (Found found = components_verdict(components))
+    if (Found found = components_verdict(components, operation))
         return *std::move(found);
     return gpus;
 }

@@ -15,7 +15,7 @@ struct Verdict {
 };
 
 /// Returns the verdict. `host` is the document of Manager.Describe. `operation` is the document of the
-/// running operation, or null.
+/// operation that runs, else of the last one, or null.
 [[nodiscard]] Verdict verdict_of(const base::Json& host, const base::Json& operation);
 
 } // namespace gpuhost::client

@@ -56,7 +56,7 @@ async function load(daemon) {
 async function refresh(daemon) {
     try {
         const documents = await load(daemon);
-        showVerdict(verdictOf(documents.host, isRunning(documents.last) ? documents.last : null));
+        showVerdict(verdictOf(documents.host, documents.last));
         showCards(cards, daemon, documents);
         cards.hidden = false;
     } catch (error) {

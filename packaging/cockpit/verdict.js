@@ -5,6 +5,7 @@ import {
     entries,
     flag,
     isObject,
+    isRunning,
     list,
     member,
     number,
@@ -17,11 +18,23 @@ function notOk(what, hint) {
     return { ok: false, text: what, hint };
 }
 
+// Returns how to make the pending changes of a component. If the last operation tried it in vain, its cause
+// comes first, and the way back to the driver before.
+function hintToApply(component, operation) {
+    const failed = ["failed", "rolled-back", "incomplete"];
+    if (!isObject(operation) || text(operation, "kind") !== "apply" || !failed.includes(text(operation, "state")))
+        return "Apply it: gpuhostctl apply.";
+    const show = `gpuhostctl operation show ${number(operation, "id")}`;
+    const previous = member(member(member(component, "observed"), "selected"), "previous");
+    const back = isObject(previous) ? " Or go back: gpuhostctl driver rollback." : "";
+    return `See why it failed: ${show}. Then apply it: gpuhostctl apply.${back}`;
+}
+
 function daemonVerdict(host, operation) {
     const state = text(host, "state");
     if (state === "reboot-required")
         return notOk("this host requires a reboot", "Reboot it: systemctl reboot.");
-    if (isObject(operation) && changesHost(operation) && !flag(operation, "dry_run", false)) {
+    if (isRunning(operation) && changesHost(operation) && !flag(operation, "dry_run", false)) {
         const id = number(operation, "id");
         return notOk(
             `operation ${id} changes this host: ${text(operation, "title")}`,
@@ -33,7 +46,7 @@ function daemonVerdict(host, operation) {
     return null;
 }
 
-function componentVerdict(name, component) {
+function componentVerdict(name, component, operation) {
     const error = member(component, "error");
     if (isObject(error))
         return notOk(`${printable(name)}: ${text(error, "message")}`, "See why: journalctl --unit=gpuhostd.");
@@ -42,7 +55,7 @@ function componentVerdict(name, component) {
     const problem = list(plan, "problems")[0] ?? (isObject(undecided) ? undecided : null);
     if (problem !== null) return notOk(text(problem, "text"), text(problem, "hint"));
     if (list(plan, "steps").length > 0)
-        return notOk(`pending: ${text(plan, "title")}`, "Apply it: gpuhostctl apply.");
+        return notOk(`pending: ${text(plan, "title")}`, hintToApply(component, operation));
     return null;
 }
 
@@ -78,7 +91,7 @@ function configVerdict(host) {
         : notOk(`configuration: ${problems[0]}`, "Check it: gpuhostctl config check.");
 }
 
-// Returns {ok, text, hint}. `operation` is the one that runs, or null.
+// Returns {ok, text, hint}. `operation` is the one that runs, else the last one, or null.
 export function verdictOf(host, operation) {
     const components = member(host, "components");
     const driver = member(components, "driver");
@@ -87,10 +100,12 @@ export function verdictOf(host, operation) {
     const others = entries(components).sort(([a], [b]) => (a < b ? -1 : 1));
     return (
         daemonVerdict(host, operation) ??
-        componentVerdict("driver", driver) ??
+        componentVerdict("driver", driver, operation) ??
         (gpus.ok ? null : gpus) ??
         configVerdict(host) ??
-        others.map(([name, one]) => componentVerdict(name, one)).find((found) => found !== null) ??
+        others
+            .map(([name, one]) => componentVerdict(name, one, operation))
+            .find((found) => found !== null) ??
         gpus
     );
 }

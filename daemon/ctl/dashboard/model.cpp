@@ -231,8 +231,7 @@ Verdict verdict_of(const Documents& documents) {
         return {false, printable(documents.problem->message), printable(documents.problem->hint)};
     if (!documents.host.is_object())
         return {false, "waiting for the answer of gpuhostd", ""};
-    const bool is_busy = base::member(documents.host, "operation").is_number();
-    return ctl::verdict_of(documents.host, is_busy ? documents.last : Json());
+    return ctl::verdict_of(documents.host, documents.last);
 }
 
 std::vector<Line> verdict_lines(const Documents& documents, const Screen& screen) {

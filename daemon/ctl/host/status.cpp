@@ -21,8 +21,7 @@ base::Result<int> run(Session& session) {
     base::Json last;
     if (const auto* row = client::last_operation(operations))
         last = client->describe_operation(row->id).value_or(base::Json());
-    const bool is_busy = base::member(host, "operation").is_number();
-    const Verdict verdict = verdict_of(host, is_busy ? last : base::Json());
+    const Verdict verdict = verdict_of(host, last);
     if (session.wants_json()) {
         host["verdict"] = to_json(verdict);
         session.print_json(host);

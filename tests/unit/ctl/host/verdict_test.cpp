@@ -89,6 +89,25 @@ TEST(Verdict, NotOkIfSomethingIsPending) {
     EXPECT_EQ(said(pending), "NOT OK: held by train.service\nHint: Stop it.\n") << "the driver has priority";
 }
 
+TEST(Verdict, FailedApplyHasItsCauseFirst) {
+    Json pending = host();
+    pending["components"]["driver"]["plan"]["title"] = "load driver 550.163.01";
+    pending["components"]["driver"]["plan"]["steps"] = {{{"kind", "modules.converge"}}};
+    Json last{{"id", 25}, {"kind", "apply"}, {"state", "failed"}, {"ended_us", 1}};
+    EXPECT_EQ(said(pending, last), "NOT OK: pending: load driver 550.163.01\n"
+                                   "Hint: See why it failed: gpuhostctl operation show 25. Then apply it: "
+                                   "gpuhostctl apply.\n");
+    pending["components"]["driver"]["observed"]["selected"] = {{"previous", {{"version", "535.261.03"}}}};
+    EXPECT_NE(said(pending, last).find("gpuhostctl apply. Or go back: gpuhostctl driver rollback.\n"),
+              std::string::npos)
+        << said(pending, last);
+    last["state"] = "committed";
+    EXPECT_NE(said(pending, last).find("Hint: Apply it: gpuhostctl apply.\n"), std::string::npos);
+    last["state"] = "rolled-back";
+    last["kind"] = "driver.swap";
+    EXPECT_NE(said(pending, last).find("Hint: Apply it: gpuhostctl apply.\n"), std::string::npos);
+}
+
 TEST(Verdict, NotOkIfConfigurationHasMistakes) {
     Json mistaken = host();
     mistaken["config_problems"] = {"/etc/a.conf:2: unknown key 'Foo' in [CDI], ignoring", "another"};
