@@ -78,21 +78,28 @@ bool add_pending_components(Facts& facts, const Screen& screen, const Json& comp
         any = true;
         can_be_done = can_be_done || list_of(plan, "problems").empty();
     }
-    if (const char* const apply = "Apply it: gpuhostctl apply."; can_be_done && shown.hint != apply)
-        facts.add("Hint", apply);
+    if (can_be_done && shown.hint.find("gpuhostctl apply.") == std::string::npos)
+        facts.add("Hint", "Apply it: gpuhostctl apply.");
     return any;
 }
 
-/// Shows an upgrade by gpuhost-cluster that waits or has failed. `offered`: an administrator requests it.
+/// Shows an upgrade by gpuhost-cluster that waits, is under way or has failed. `offered`: an administrator requests it.
 void add_upgrade_line(Facts& facts, const Json& upgrade, bool offered) {
     const std::string state = text_of(upgrade, "state");
     const std::string to = " to " + text_of(upgrade, "version");
     const std::string reason = text_of(upgrade, "reason");
-    if (state == "upgrade-required" && !offered)
-        facts.add("Cluster", "waits to upgrade" + to + ": " + reason);
-    if (state != "upgrade-failed")
+    const std::string why = reason.empty() ? "" : ": " + reason;
+    if (state == "upgrade-required") {
+        if (!offered)
+            facts.add("Cluster", "waits to upgrade" + to + why);
         return;
-    facts.add("Cluster", "the upgrade" + to + " failed" + (reason.empty() ? "" : ": " + reason));
+    }
+    if (state != "upgrade-failed") {
+        if (!state.empty() && state != "upgrade-done")
+            facts.add("Cluster", "upgrades" + to + " (" + state + ")" + why);
+        return;
+    }
+    facts.add("Cluster", "the upgrade" + to + " failed" + why);
     facts.add("Hint", offered ? "Remove the cause. Then request it again: gpuhostctl apply."
                               : hint_to_upgrade_again(text_of(upgrade, "node")));
 }
@@ -146,6 +153,8 @@ void add_last_lines(Facts& facts, const Screen& screen, const Json& last, std::u
     if (ended == 0) {
         const int percent = static_cast<int>(progress_of(last) * 100);
         facts.add("Now", what + painted_state(screen, state) + ", " + std::to_string(percent) + "%");
+        if (const std::string doing = text_of(last, "text"); !doing.empty())
+            facts.add("", doing);
         return;
     }
     facts.add("Last", what + painted_state(screen, state) + ", " + human_ago(ended, now_us));

@@ -65,7 +65,7 @@ TEST(StatusView, ClustersDesiredVersionsAreShown) {
     EXPECT_NE(asked.find("upgrade of this host requested: driver 560.35.03\n"), std::string::npos) << asked;
 }
 
-TEST(StatusView, UpgradeThatWaitsHasReason) {
+TEST(StatusView, UpgradeThatIsNotDoneHasReason) {
     Json waits = host();
     waits["cluster"] = {
         {"upgrade",
@@ -73,6 +73,10 @@ TEST(StatusView, UpgradeThatWaitsHasReason) {
     const std::string line = " Cluster: waits to upgrade to 560.35.03: the node is not ready\n";
     EXPECT_NE(render_status({}, waits, Json(), 0).find(line), std::string::npos)
         << render_status({}, waits, Json(), 0);
+    waits["cluster"]["upgrade"]["state"] = "drain-required";
+    EXPECT_NE(render_status({}, waits, Json(), 0)
+                  .find(" Cluster: upgrades to 560.35.03 (drain-required): the node is not ready\n"),
+              std::string::npos);
     waits["cluster"]["upgrade"]["state"] = "upgrade-done";
     EXPECT_EQ(render_status({}, waits, Json(), 0).find("Cluster:"), std::string::npos);
 }
@@ -161,11 +165,13 @@ TEST(StatusView, ProblemOfTheVerdictIsNotRepeated) {
 TEST(StatusView, RunningOperationIsShown) {
     auto running = swap_operation("running", {"done", "running", "pending"});
     running["ended_us"] = 0;
+    running["text"] = "waits for train.service";
     Json busy = host();
     busy["state"] = "busy";
     const std::string text = render_status({}, busy, running, 1'072'000'000);
     EXPECT_EQ(text.find("Pending"), std::string::npos);
-    EXPECT_NE(text.find("Now: operation 12, swap driver 535.261.03 → 550.163.01: running, 43%\n"),
+    EXPECT_NE(text.find("Now: operation 12, swap driver 535.261.03 → 550.163.01: running, 43%\n"
+                        "          waits for train.service\n"),
               std::string::npos)
         << text;
 }
