@@ -83,7 +83,8 @@ bool add_pending_components(Facts& facts, const Screen& screen, const Json& comp
     return any;
 }
 
-/// Shows an upgrade by gpuhost-cluster that waits, is under way or has failed. `offered`: an administrator requests it.
+/// Shows an upgrade by gpuhost-cluster that waits, is under way or has failed. `offered`: an administrator
+/// requests it.
 void add_upgrade_line(Facts& facts, const Json& upgrade, bool offered) {
     const std::string state = text_of(upgrade, "state");
     const std::string to = " to " + text_of(upgrade, "version");

@@ -832,7 +832,7 @@ TEST(DriverPlanArgs, NewerModulesOfTheLoadedVersionAreReloaded) {
     EXPECT_EQ(kinds(plan_of(observed, Json::object())), "") << "apply keeps the selected modules";
 }
 
-TEST(DriverPlanArgs, SignedCopyOfTheLoadedModulesIsOnlySelected) {
+TEST(DriverPlanArgs, SignedCopyOfLoadedModulesIsOnlySelected) {
     Observed observed = serving_535();
     DriverVersion& running = observed.store.versions[1];
     ModuleSet copy = running.modules[0];
