@@ -100,7 +100,9 @@ Error explain(const sd_bus_error& error, int r) {
         return {Errc::AccessDenied, "permission denied",
                 "Run the command as root, or allow the action in polkit."};
     if (is_one_of(name, {SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT}) || r == -ETIMEDOUT)
-        return {Errc::Timeout, "gpuhostd does not answer", "Check it: systemctl status gpuhostd."};
+        return {Errc::Timeout, "gpuhostd does not answer",
+                "If it is still starting, wait: gpuhostctl wait-ready. Else check it: systemctl status "
+                "gpuhostd."};
     if (name == SD_BUS_ERROR_UNKNOWN_OBJECT)
         return {Errc::NotFound, message, ""};
     if (is_one_of(name, {SD_BUS_ERROR_UNKNOWN_METHOD, SD_BUS_ERROR_UNKNOWN_INTERFACE,
