@@ -355,12 +355,6 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
         plan.problems.push_back(*std::move(choice.problem));
 }
 
-/// Returns whether all modules of `set` are signed.
-bool is_signed(const ModuleSet& set) {
-    return std::none_of(set.modules.begin(), set.modules.end(),
-                        [](const ModuleFile& file) { return file.signer.empty(); });
-}
-
 /// Returns whether a set that was never loaded would be selected in place of the loaded one, of the same
 /// version and source. It may not work, for example if it was built with other headers, and must be loaded
 /// before the next boot needs it. A signed copy of the loaded set has the same code.

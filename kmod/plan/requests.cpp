@@ -75,11 +75,6 @@ bool is_in_store(const Store& store, const std::string& version) {
                         [&](const std::string& problem) { return is_of_version(problem, version); }));
 }
 
-bool is_signed(const ModuleSet& set) {
-    return std::none_of(set.modules.begin(), set.modules.end(),
-                        [](const ModuleFile& module) { return module.signer.empty(); });
-}
-
 /// Returns a step build.sign. `set` is the module set in the store to sign; null: the set that build.compile
 /// makes in the same plan.
 core::Step sign_step(const std::string& version, const std::string& kernel, const std::string& flavour,

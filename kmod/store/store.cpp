@@ -154,6 +154,11 @@ bool is_superseded(const DriverVersion& version, const ModuleSet& set) {
     return newest != version.modules.end() && newest->digest != set.digest;
 }
 
+bool is_signed(const ModuleSet& set) {
+    return std::none_of(set.modules.begin(), set.modules.end(),
+                        [](const ModuleFile& module) { return module.signer.empty(); });
+}
+
 Result<Store> read_store(const Root& root) {
     Store store;
     for (const std::string& name : names(root, std::string(store_directory))) {

@@ -124,6 +124,9 @@ struct Store {
 /// only where it is selected.
 [[nodiscard]] bool is_superseded(const DriverVersion& version, const ModuleSet& set);
 
+/// Returns whether all modules of the set are signed.
+[[nodiscard]] bool is_signed(const ModuleSet& set);
+
 /// Reads the store. A set or selection that cannot be read is left out, and reported in Store::problems. If
 /// the store does not exist, the result is empty.
 [[nodiscard]] base::Result<Store> read_store(const base::Root& root);
