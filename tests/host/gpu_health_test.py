@@ -315,6 +315,11 @@ def check_damaged_log(t, host):
     t.equal(states(host), {A: "unhealthy", B: "unknown", "GPU-split": "unknown"}, "a damaged file of faults makes other GPUs unknown")
     t.equal(read(os.path.dirname(file) + "/faults.damaged.json"), "{", "the damaged file is kept")
     check_missing(t, host, "the file of faults was damaged")
+    host.ring.pop() # the load
+    os.unlink(file)
+    host.start()
+    t.ok(wait(lambda: states(host)[B] == "unknown"), "a damaged file that no process has replaced makes GPUs unknown", states(host))
+    check_missing(t, host, "the file of faults was damaged")
     write(file, "{")
     host.start()
     t.ok(wait(lambda: states(host)[B] == "healthy"), "no error is missing if the kernel still has the load", states(host))

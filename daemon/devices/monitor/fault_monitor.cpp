@@ -83,7 +83,8 @@ void FaultMonitor::apply(const std::vector<Gpu>& gpus, const std::vector<Clear>&
 
 void FaultMonitor::restore() {
     const auto text = root_.read(faults_path, largest_log);
-    if (!text && text.error().code == Errc::NotFound)
+    // A process may have ended between the rename of a damaged file and its first save.
+    if (!text && text.error().code == Errc::NotFound && !root_.exists(damaged_faults_path))
         return;
     auto saved = text ? parse_fault_log(*text) : base::fail(text.error());
     if (saved)
@@ -92,10 +93,11 @@ void FaultMonitor::restore() {
         rebuild(saved.error());
 }
 
-/// Keeps the file beside. The messages that the kernel still has give the faults again.
+/// Keeps the file beside, if it exists. The messages that the kernel still has give the faults again.
 void FaultMonitor::rebuild(const base::Error& error) {
     base::log::warning("the faults of GPUs are read again from the kernel's messages: " + error.message);
-    if (const auto kept = root_.rename(faults_path, damaged_faults_path); !kept)
+    const auto kept = root_.rename(faults_path, damaged_faults_path);
+    if (!kept && kept.error().code != Errc::NotFound)
         base::log::warning(kept.error().message);
     log_.missing = std::string(missing_errors) + "the file of faults was damaged";
     rebuilt_ = true;

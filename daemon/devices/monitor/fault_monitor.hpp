@@ -15,7 +15,7 @@ namespace gpuhost::devices {
 /// The faults so far, so that a new process has those whose messages the kernel has overwritten. In /run: a
 /// restart of the host begins without faults. systemd makes the directory at boot.
 inline constexpr std::string_view faults_path = "/run/gpuhost/gpu-faults/faults.json";
-/// The last file of faults that could not be read.
+/// The last file of faults that could not be read. Alone, it says that the faults were not saved since.
 inline constexpr std::string_view damaged_faults_path = "/run/gpuhost/gpu-faults/faults.damaged.json";
 
 class FaultMonitor {
