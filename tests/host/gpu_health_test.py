@@ -49,6 +49,10 @@ class Host:
         os.rename(self.root + OFFER + ".new", self.root + OFFER)
 
     def start(self):
+        self.spawn()
+        self.kubelet = Kubelet(self.root + "/run/gpuhost-devices/registry/nvidia.com_gpu.sock")
+
+    def spawn(self):
         """Starts gpuhost-devices as after a restart: the kernel's log begins with the first message that it kept."""
         self.kernel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for record in self.ring:
@@ -58,7 +62,6 @@ class Host:
                              stdout=log, stderr=log, env=environment(LD_PRELOAD=LOST_MESSAGES))
         theirs.close()
         log.close()
-        self.kubelet = Kubelet(self.root + "/run/gpuhost-devices/registry/nvidia.com_gpu.sock")
 
     def stop(self):
         self.kubelet.close()
@@ -315,15 +318,26 @@ def check_damaged_log(t, host):
     t.equal(states(host), {A: "unhealthy", B: "unknown", "GPU-split": "unknown"}, "a damaged file of faults makes other GPUs unknown")
     t.equal(read(os.path.dirname(file) + "/faults.damaged.json"), "{", "the damaged file is kept")
     check_missing(t, host, "the file of faults was damaged")
-    host.ring.pop() # the load
+    host.ring.pop()  # the load
     os.unlink(file)
+    end_without_offer(host)
     host.start()
     t.ok(wait(lambda: states(host)[B] == "unknown"), "a damaged file that no process has replaced makes GPUs unknown", states(host))
+    t.equal(states(host)[A], "unhealthy", "a clear does not end errors of after it that are read again")
     check_missing(t, host, "the file of faults was damaged")
     write(file, "{")
     host.start()
     t.ok(wait(lambda: states(host)[B] == "healthy"), "no error is missing if the kernel still has the load", states(host))
     host.stop()
+
+
+def end_without_offer(host):
+    """Starts gpuhost-devices, which ends before it knows the offer."""
+    write(host.root + OFFER, "{")
+    host.spawn()
+    host.process.wait(20)
+    host.kernel.close()
+    host.offer()
 
 
 def check_missing(t, host, why):

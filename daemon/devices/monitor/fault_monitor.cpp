@@ -166,8 +166,11 @@ void FaultMonitor::go_blind(std::string why) {
 }
 
 /// Not called for other messages and repeated errors, which may be many. A new process reads those again.
-/// After a failure, the next message or offer saves.
+/// After a failure, the next message or offer saves. Faults that are read again are saved with the clears
+/// that are older: without these, a new process would apply them. Until then, it reads the faults again, too.
 void FaultMonitor::save() {
+    if (rebuilt_)
+        return;
     const auto saved = root_.write_atomic(faults_path, to_text(log_));
     unsaved_ = !saved;
     if (!saved)
