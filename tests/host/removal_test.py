@@ -2,6 +2,7 @@
 """The packages' maintainer scripts: refusals and deletions, with their paths in a temporary directory."""
 import os
 import re
+import shlex
 import shutil
 import tempfile
 
@@ -121,7 +122,7 @@ def check_purge_of_mount(t, place):
 
 
 def check_purge_of_mounts_below(t, place):
-    """File systems are mounted below the state: a directory, and a file. Both are of the state's own device."""
+    """File systems are mounted below the state: directories, and a file. All are of the state's own device."""
     script = place.install(source("debian", "gpuhostd.postrm"), "postrm")
     state, kept = place.path("/var/lib/gpuhost"), place.path("/site")
     unshare = ["unshare", "--mount", "--propagation", "private"] + ["--map-root-user"] * (os.geteuid() != 0)
@@ -130,15 +131,20 @@ def check_purge_of_mounts_below(t, place):
         return
     for path in kept + "/.keep", kept + "/key", state + "/driver/a/b", state + "/driver/.b", state + "/key", state + "/cdi.json":
         write(path, "text")
+    escaped = "our \\ site's\tfiles\n"
     os.makedirs(state + "/driver/site/of")
+    os.makedirs(f"{state}/{escaped}/of")
     os.symlink(kept, state + "/link")
-    mounts = f"mount --bind {kept} {state}/driver/site/of && mount --bind {kept}/key {state}/key && "
-    run = programs.run([*unshare, "sh", "-c", f"{mounts} sh {script} purge"],
+    mounts = [(kept, "driver/site/of"), (kept, escaped + "/of"), (kept + "/key", "key")]
+    mount = "".join(f"mount --bind {origin} {shlex.quote(f'{state}/{target}')} && " for origin, target in mounts)
+    run = programs.run([*unshare, "sh", "-c", f"{mount} sh {script} purge"],
                        env=programs.environment(PATH=f"{place.programs}:{os.environ['PATH']}"))
     left = sorted(os.path.relpath(os.path.join(directory, name), state) for directory, inner, names in os.walk(state) for name in inner + names)
-    t.equal((run.returncode, sorted(os.listdir(kept)), left), (0, [".keep", "key"], ["driver", "driver/site", "driver/site/of", "key"]),
+    t.equal((run.returncode, sorted(os.listdir(kept)), left), (0, [".keep", "key"], ["driver", "driver/site", "driver/site/of", "key", escaped, escaped + "/of"]),
             "purge: mounts below the state keep their content")
-    t.ok(all(f"{state}/{name} stays" in run.stderr for name in ("driver/site/of", "key")), "purge: mounts that stay are named", run.stderr)
+    t.ok(all(f"{state}/{target} stays" in run.stderr for _, target in mounts), "purge: mounts that stay are named", run.stderr)
+    t.equal(run.stdout, f"gpuhostd: removed {state}, {place.path('/var/cache/gpuhost')} and {place.path('/etc/gpuhost')}, except for mount points.\n",
+            "purge: the last line excepts mount points")
     shutil.rmtree(state)
 
 
