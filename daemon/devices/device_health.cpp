@@ -109,7 +109,8 @@ std::string advice(const DeviceHealth& health) {
 
 std::string blind_advice(std::string_view blind) {
     if (blind.starts_with(missing_errors))
-        return "Check the GPUs: nvidia-smi -q. To end this, load the driver again, or restart the host.";
+        return "Check the GPUs: nvidia-smi -q. "
+               "Then clear each (gpuhostctl gpu clear GPU), or load the driver again.";
     return "Restart the service: systemctl restart gpuhost-devices. Its standard input must be /dev/kmsg: "
            "systemctl cat gpuhost-devices.";
 }

@@ -100,7 +100,7 @@ class Devices {
             return base::fail(text.error());
         GPUHOST_TRY(offer, devices::parse_offer(*text));
         offer_ = std::move(offer);
-        faults_.apply(offer_.gpus, offer_.health.clears);
+        faults_.apply(offer_.gpus, offer_.health);
         update_health();
         GPUHOST_CHECK(serve());
         id_ = offer_.id;

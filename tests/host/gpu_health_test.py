@@ -361,6 +361,14 @@ def check_lost_messages(t, host):
     t.ok(wait(lambda: states(host)[B] == "healthy"), "messages of before the start are not missing", states(host))
     host.kernel.send(b"lost")
     t.ok(wait(lambda: states(host)[B] == "unknown"), "a lost message makes the health unknown", host.answer())
+    host.clear(A)
+    host.clear(B)
+    restart(host)
+    t.equal(states(host)[A], "unknown", "the health stays unknown until each GPU is cleared")
+    host.clear("GPU-split")
+    t.ok(wait(lambda: set(states(host).values()) == {"healthy"}), "the clear of each GPU ends that errors may be missing", states(host))
+    host.kernel.send(b"lost")
+    t.ok(wait(lambda: states(host)[B] == "unknown"), "another lost message makes the health unknown again", host.answer())
     check_missing(t, host, "the kernel has overwritten messages before they were read")
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/devices/health/fault_log.hpp"
 
+#include "daemon/devices/device_health.hpp"
 #include "daemon/devices/health/xid_table.hpp"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ Recovery recovery_of(const FaultLog& log, const Fault& fault) {
 /// A new load resets the GPUs. Faults that need a restart of the host stay.
 void add_load(FaultLog& log) {
     log.missing.clear();
+    log.checked.clear();
     for (Fault& fault : log.faults)
         fault.ended = fault.ended || recovery_of(log, fault) != Recovery::reboot;
     std::erase_if(log.actions,
@@ -86,6 +88,14 @@ bool add_event(FaultLog& log, const KernelEvent& event, std::int64_t time_us) {
         return add_fault(log, event, time_us);
     }
     return false;
+}
+
+bool lose_errors(FaultLog& log, std::string_view why) {
+    if (!log.missing.empty() && log.checked.empty())
+        return false;
+    log.missing = std::string(missing_errors) + std::string(why);
+    log.checked.clear(); // the errors may be of these GPUs
+    return true;
 }
 
 } // namespace gpuhost::devices

@@ -46,16 +46,22 @@ struct FaultLog {
     std::vector<RequiredAction> actions;
     std::vector<Clear> applied; ///< clears that apply_clears() has seen
     std::string missing{};      ///< why errors since the driver was loaded may be missing; empty: none is
+    std::vector<std::string> checked{}; ///< UUIDs of GPUs that were cleared since errors may be missing
     friend bool operator==(const FaultLog&, const FaultLog&) = default;
 };
 
 inline constexpr std::size_t most_faults = 1024;
 inline constexpr std::size_t most_actions = 256; ///< GPUs with a required action
 inline constexpr std::size_t most_cleared = 8;   ///< MIG devices of a GPU
+inline constexpr std::size_t most_checked = 256; ///< GPUs
 
 /// Adds an event that occurred at `time_us`. The log stays within its limits: the oldest fault makes room.
 /// Returns false if the event only repeats a known fault.
 bool add_event(FaultLog& log, const KernelEvent& event, std::int64_t time_us);
+
+/// Says why errors may be missing. A load of the driver ends this, or a clear of each GPU from now on.
+/// Returns false if the log says so already.
+bool lose_errors(FaultLog& log, std::string_view why);
 
 [[nodiscard]] std::string to_text(const FaultLog& log);
 /// Fails with BadContent if the text is not a log.

@@ -23,9 +23,9 @@ Result<std::optional<unsigned>> optional_number(const Json& value, std::string_v
     return std::optional(static_cast<unsigned>(std::clamp<std::int64_t>(number, 0, largest_number)));
 }
 
-std::vector<std::string> uuids_of(const Json& value) {
-    std::vector<std::string> uuids = base::strings_or_empty(value, "cleared_for");
-    uuids.resize(std::min(uuids.size(), most_cleared));
+std::vector<std::string> uuids_of(const Json& value, std::string_view key, std::size_t most) {
+    std::vector<std::string> uuids = base::strings_or_empty(value, key);
+    uuids.resize(std::min(uuids.size(), most));
     return uuids;
 }
 
@@ -43,7 +43,7 @@ Result<Fault> fault_from_json(const Json& value) {
     fault.first_us = base::int_or(value, "first_us", 0);
     fault.last_us = base::int_or(value, "last_us", 0);
     fault.count = static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::int_or(value, "count", 0)));
-    fault.cleared_for = uuids_of(value);
+    fault.cleared_for = uuids_of(value, "cleared_for", most_cleared);
     return fault;
 }
 
@@ -54,7 +54,7 @@ Result<RequiredAction> action_from_json(const Json& value) {
         return base::fail(Errc::BadContent, "the log of faults has an invalid action");
     return RequiredAction{std::move(address), static_cast<unsigned>(action),
                           base::string_or(value, "text", ""), base::int_or(value, "since_us", 0),
-                          uuids_of(value)};
+                          uuids_of(value, "cleared_for", most_cleared)};
 }
 
 } // namespace
@@ -84,6 +84,7 @@ std::string to_text(const FaultLog& log) {
     return base::dump_pretty({{"next_sequence", log.next_sequence},
                               {"applied", base::member(to_json(applied), "clears")},
                               {"missing", log.missing},
+                              {"checked", log.checked},
                               {"faults", std::move(faults)},
                               {"actions", std::move(actions)}});
 }
@@ -96,6 +97,7 @@ Result<FaultLog> parse_fault_log(std::string_view text) {
     GPUHOST_TRY(applied, health_rules_from_json({{"clears", base::list_of(document, "applied")}}));
     log.applied = std::move(applied.clears);
     log.missing = base::string_or(document, "missing", "");
+    log.checked = uuids_of(document, "checked", most_checked);
     for (const Json& element : base::list_of(document, "faults")) {
         GPUHOST_TRY(fault, fault_from_json(element));
         if (log.faults.size() < most_faults)

@@ -69,14 +69,14 @@ Result<void> FaultMonitor::start(int descriptor) {
     return {};
 }
 
-void FaultMonitor::apply(const std::vector<Gpu>& gpus, const std::vector<Clear>& clears) {
+void FaultMonitor::apply(const std::vector<Gpu>& gpus, const HealthRules& rules) {
     if (source_)
         (void)read_batch(Phase::Live); // which the clear ends as well
     if (std::exchange(rebuilt_, false)) {
-        log_.applied = clears; // they may be older than the faults
+        log_.applied = rules.clears; // they may be older than the faults
         unsaved_ = true;
     }
-    unsaved_ = apply_clears(log_, gpus, clears) || unsaved_;
+    unsaved_ = apply_clears(log_, gpus, rules) || unsaved_;
     if (unsaved_)
         save();
 }
@@ -99,16 +99,15 @@ void FaultMonitor::rebuild(const base::Error& error) {
     const auto kept = root_.rename(faults_path, damaged_faults_path);
     if (!kept && kept.error().code != Errc::NotFound)
         base::log::warning(kept.error().message);
-    log_.missing = std::string(missing_errors) + "the file of faults was damaged";
+    (void)lose_errors(log_, "the file of faults was damaged");
     rebuilt_ = true;
     unsaved_ = true;
 }
 
-/// Returns false if errors may be missing already.
+/// Returns false if that is known.
 bool FaultMonitor::lose_messages() {
-    if (!log_.missing.empty())
+    if (!lose_errors(log_, "the kernel has overwritten messages before they were read"))
         return false;
-    log_.missing = std::string(missing_errors) + "the kernel has overwritten messages before they were read";
     unsaved_ = true;
     base::log::warning("GPUs: " + log_.missing);
     base::log::warning(blind_advice(log_.missing));

@@ -29,7 +29,7 @@ class FaultMonitor {
     /// Without one of them, and after an error, blind() says why no faults are detected.
     [[nodiscard]] base::Result<void> start(int descriptor);
     /// Applies new clears to the messages so far.
-    void apply(const std::vector<Gpu>& gpus, const std::vector<Clear>& clears);
+    void apply(const std::vector<Gpu>& gpus, const HealthRules& rules);
     [[nodiscard]] const FaultLog& log() const { return log_; }
     /// Returns why errors are not detected, or why earlier ones may be missing. Empty: all are known.
     [[nodiscard]] const std::string& blind() const { return blind_.empty() ? log_.missing : blind_; }

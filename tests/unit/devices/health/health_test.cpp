@@ -40,9 +40,10 @@ class HealthTest : public testing::Test {
 
     /// Clears a device, as a new offer does. The host's clock may be wrong.
     void clear(const std::string& uuid) {
+        auto& clears = offer.health.clears;
         clears.push_back({uuid, -static_cast<std::int64_t>(clears.size())});
-        EXPECT_TRUE(apply_clears(log, offer.gpus, clears));
-        EXPECT_FALSE(apply_clears(log, offer.gpus, clears));
+        EXPECT_TRUE(apply_clears(log, offer.gpus, offer.health));
+        EXPECT_FALSE(apply_clears(log, offer.gpus, offer.health));
     }
 
     [[nodiscard]] DeviceHealth health(const std::string& uuid = "GPU-1") const {
@@ -53,7 +54,6 @@ class HealthTest : public testing::Test {
     [[nodiscard]] HealthState state(const std::string& uuid = "GPU-1") const { return health(uuid).state; }
 
     FaultLog log;
-    std::vector<Clear> clears;
     Offer offer{"1", "nvidia.com/gpu", MigStrategy::mixed, "", {}, {}};
     std::int64_t now_us = 1'000'000'000;
 };
@@ -330,6 +330,52 @@ TEST_F(HealthTest, AllReplicasOfAnUnhealthyGpuAreUnhealthy) {
     EXPECT_EQ(unhealthy, (std::vector<std::string>{"MIG-5::0", "MIG-5::1", "MIG-6::0", "MIG-6::1"}));
 }
 
+TEST_F(HealthTest, ClearOfEachGpuEndsMissingErrors) {
+    clear("GPU-1");
+    clear("GPU-2");
+    EXPECT_TRUE(lose_errors(log, "a message was lost"));
+    EXPECT_FALSE(lose_errors(log, "a message was lost"));
+    EXPECT_EQ(log.missing, "earlier errors may be missing: a message was lost");
+    clear("GPU-1");
+    clear("MIG-5");
+    clear("MIG-6");
+    EXPECT_FALSE(log.missing.empty());
+    EXPECT_FALSE(apply_clears(log, {}, offer.health));
+    clear("GPU-2");
+    EXPECT_EQ(log.missing, "");
+    EXPECT_TRUE(log.checked.empty());
+}
+
+TEST_F(HealthTest, ClearEndsNoErrorsThatAreMissingLater) {
+    (void)lose_errors(log, "a message was lost");
+    clear("GPU-1");
+    EXPECT_TRUE(lose_errors(log, "more messages were lost"));
+    clear("GPU-2");
+    EXPECT_EQ(log.missing, "earlier errors may be missing: more messages were lost");
+    clear("GPU-1");
+    EXPECT_EQ(log.missing, "");
+}
+
+TEST_F(HealthTest, MissingErrorsOfAMarkedGpuEnd) {
+    (void)lose_errors(log, "a message was lost");
+    clear("GPU-1");
+    offer.health.marks = {{"MIG-5", "slow", 8}};
+    EXPECT_FALSE(apply_clears(log, offer.gpus, offer.health));
+    offer.health.marks = {{"GPU-2", "slow", 8}};
+    EXPECT_TRUE(apply_clears(log, offer.gpus, offer.health));
+    EXPECT_EQ(log.missing, "");
+}
+
+TEST_F(HealthTest, LoadEndsMissingErrors) {
+    (void)lose_errors(log, "a message was lost");
+    clear("GPU-1");
+    load();
+    EXPECT_EQ(log.missing, "");
+    EXPECT_TRUE(lose_errors(log, "a message was lost"));
+    clear("GPU-2");
+    EXPECT_NE(log.missing, "");
+}
+
 TEST_F(HealthTest, SavedLogIsTheSame) {
     see_xid(79, "PCI:0000:02:00 GPU-I:05");
     see_xid(145);
@@ -337,6 +383,7 @@ TEST_F(HealthTest, SavedLogIsTheSame) {
     clear("MIG-6");
     log.next_sequence = 4711;
     log.missing = "a message was lost";
+    log.checked = {"GPU-1"};
     const auto parsed = parse_fault_log(to_text(log));
     ASSERT_TRUE(parsed) << parsed.error().message;
     EXPECT_EQ(*parsed, log);

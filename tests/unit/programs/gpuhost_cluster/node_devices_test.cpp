@@ -150,10 +150,9 @@ TEST(NodeDevices, UndetectedErrorsAreUnknownAndKeepTaint) {
               std::string::npos);
     EXPECT_EQ(made->tainted, std::nullopt);
     blind.answer->blind = "earlier errors may be missing: the file of faults was damaged";
-    EXPECT_EQ(
-        node_devices(blind, true)->health->message,
-        "earlier errors may be missing: the file of faults was damaged. Check the GPUs: nvidia-smi -q. To "
-        "end this, load the driver again, or restart the host.");
+    EXPECT_EQ(node_devices(blind, true)->health->message,
+              "earlier errors may be missing: the file of faults was damaged. Check the GPUs: nvidia-smi -q. "
+              "Then clear each (gpuhostctl gpu clear GPU), or load the driver again.");
     DeviceFacts both = unhealthy();
     both.answer->blind = blind.answer->blind;
     EXPECT_EQ(node_devices(both, true)->health->status, "False");
