@@ -3,12 +3,14 @@
 // "from" (converge.hpp).
 // args: {"kernel", "from": goal, "to": goal, "gpus": PCI addresses that the driver must serve at the end,
 //        "selects": whether a later step of the plan makes the kernel boot "to",
+//        "reloads": whether the step before has unloaded the modules of the driver that the kernel boots,
 //        "console": whether the text console was on the driver when the plan was made,
 //        "policy", "module_deadline_usec", "grace_usec"}.
 #include "daemon/base/mapped_file.hpp"
 #include "daemon/base/parse.hpp"
 #include "kmod/boot/selection_files.hpp"
 #include "kmod/holder/holders.hpp"
+#include "kmod/load/autoload_block.hpp"
 #include "kmod/load/converge.hpp"
 #include "kmod/module/graph.hpp"
 #include "kmod/module/info.hpp"
@@ -94,11 +96,19 @@ Result<void> expect_files_of_from(const StepContext& context, const base::Json& 
                                               goal_of(args, "to").version + ", so its modules stay loaded");
 }
 
+/// Returns true if the host was booted since a reload began: a file in /run blocks automatic loading until then.
+/// The modules that the host booted with may be in use, and the kernel can't tell them from those to restore.
+bool was_booted(const base::Root& root, const base::Json& args) {
+    return base::bool_or(args, "reloads", false) && !autoload_blocked(root);
+}
+
 /// Brings the kernel back to the modules of "from". Processes may already use the new driver. With holder
 /// policy "terminate", terminates them, as the swap did. Otherwise repeats unloads of modules in use for up
 /// to grace_usec. If a process cannot be terminated, the unload is attempted nevertheless: it fails if the
 /// process holds the module.
 Result<void> undo(StepContext& context, const base::Json& args) {
+    if (was_booted(context.root, args))
+        return {};
     GPUHOST_CHECK(expect_files_of_from(context, args));
     Result<void> ended;
     if (base::string_or(args, "policy", "refuse") == "terminate" &&

@@ -156,9 +156,11 @@ std::vector<Step> converge_steps(const DriverChange& change) {
         return {{"modules.converge", load + " in place of " + gone_or(change.loaded.version),
                  converge_args(change, change.loaded, change.goal)}};
     const ModuleGoal none;
+    Json second = converge_args(change, none, change.goal);
+    second["reloads"] = true;
     return {{"modules.converge", "unload nvidia " + change.loaded.version,
              converge_args(change, change.loaded, none)},
-            {"modules.converge", load, converge_args(change, none, change.goal)}};
+            {"modules.converge", load, std::move(second)}};
 }
 
 /// Returns the args of autoload.block and autoload.unblock: the modules of both drivers, and nouveau, which
@@ -267,8 +269,8 @@ void add_reasons(const DriverChange& change, Plan& plan) {
     if (loads && observed.loaded_version != version)
         plan.reasons.push_back("loaded: " + gone_or(observed.loaded_version) + ", wanted: " + version);
     else if (change.modules == Modules::Reload)
-        plan.reasons.push_back("newer modules of " + version +
-                               " are in the store than those that are loaded");
+        plan.reasons.push_back("the loaded modules of " + version +
+                               " are of another import or build than those to select");
     else if (swaps)
         plan.reasons.push_back("the loaded modules of " + version + " are not those of the driver store");
     else if (loads)
@@ -357,7 +359,8 @@ void choose_flavour_for(DriverRequest& request, const Observed& observed, Plan& 
 
 /// Returns whether a set that was never loaded would be selected in place of the loaded one, of the same
 /// version and source. It may not work, for example if it was built with other headers, and must be loaded
-/// before the next boot needs it. A signed copy of the loaded set has the same code.
+/// before the next boot needs it. A signed set in place of an unsigned one is taken for a signed copy, with
+/// the same code: driver.build makes it without a compiler.
 bool must_reload(const DriverChange& change) {
     const Observed& observed = change.observed;
     if (!change.from || observed.loaded_version.empty() ||

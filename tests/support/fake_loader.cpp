@@ -88,6 +88,14 @@ std::vector<CharDriver> char_drivers(const std::string& module) {
     return {};
 }
 
+/// Returns the path of an open file, below no symbolic link.
+std::string real_path(int fd) {
+    std::array<char, PATH_MAX> path{};
+    const ssize_t size =
+        ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
+    return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
 class FakeKernel {
   public:
     explicit FakeKernel(const base::Root& root) : root_(root) {}
@@ -115,7 +123,8 @@ class FakeKernel {
             return EINVAL;
         if (info->name == "nvidia" && nvidia_gpus(root_).empty())
             return ENODEV;
-        const int error = done(insert(*info, parameters), "load", info->name, info->version);
+        const int error =
+            done(insert(*info, parameters, real_path(fd->get())), "load", info->name, info->version);
         const auto how = behaviour("load", info->name, info->version);
         return error == 0 && how && how->what == "race" ? EEXIST : error;
     }
@@ -196,9 +205,11 @@ class FakeKernel {
         return 0;
     }
 
-    base::Result<void> insert(const ModuleInfo& info, const std::string& parameters) const {
+    base::Result<void> insert(const ModuleInfo& info, const std::string& parameters,
+                              const std::string& path) const {
         GPUHOST_CHECK(make_module(info.name, info.version, info.srcversion, info.depends));
         write("/sys/module/" + info.name + "/fake-parameters", parameters + "\n");
+        write("/sys/module/" + info.name + "/fake-path", path + "\n");
         std::string devices = text(root_, "/proc/devices");
         std::string added;
         for (const CharDriver& driver : char_drivers(info.name))

@@ -828,6 +828,7 @@ TEST(DriverPlanArgs, NewerModulesOfTheLoadedVersionAreReloaded) {
     EXPECT_EQ(before.modules[0].path, running.modules[1].path + "/nvidia.ko") << "an undo loads the selected";
     EXPECT_TRUE(goal_from_json(converging[0].args["to"]).modules.empty());
     EXPECT_TRUE(goal_from_json(converging[1].args["from"]).modules.empty());
+    EXPECT_TRUE(converging[1].args["reloads"]);
     EXPECT_EQ(goal_from_json(converging[1].args["to"]).modules[0].path, newer.path + "/nvidia.ko");
     EXPECT_EQ(kinds(plan_of(observed, Json::object())), "") << "apply keeps the selected modules";
 }
