@@ -27,18 +27,25 @@ bool is_running(const Json& operation) {
     return operation.is_object() && base::int_or(operation, "ended_us", 0) == 0;
 }
 
+/// Returns true if the selected driver is not loaded, and another was selected before.
+bool can_go_back(const Json& component) {
+    const Json& observed = base::member(component, "observed");
+    const Json& selected = base::member(observed, "selected");
+    return base::member(selected, "previous").is_object() &&
+           text_of(observed, "loaded_version") != text_of(selected, "version");
+}
+
 /// Returns how to make the pending changes of a component. If the last operation tried it in vain, its cause
-/// comes first, and the way back to the driver before.
+/// comes first. If the selected driver does not load, the way back to the one before comes last.
 std::string hint_to_apply(const Json& component, const Json& operation) {
     const std::string state = text_of(operation, "state");
-    const bool has_failed = state == "failed" || state == "rolled-back" || state == "incomplete";
+    const bool has_failed =
+        state == "refused" || state == "failed" || state == "rolled-back" || state == "incomplete";
     if (!operation.is_object() || text_of(operation, "kind") != "apply" || !has_failed)
         return "Apply it: gpuhostctl apply.";
-    const Json& selected = base::member(base::member(component, "observed"), "selected");
-    const Json& previous = base::member(selected, "previous");
     return "See why it failed: gpuhostctl operation show " +
            std::to_string(base::int_or(operation, "id", 0)) + ". Then apply it: gpuhostctl apply." +
-           (previous.is_object() ? " Or go back: gpuhostctl driver rollback." : "");
+           (can_go_back(component) ? " Or go back: gpuhostctl driver rollback." : "");
 }
 
 Found daemon_verdict(const Json& host, const Json& operation) {

@@ -5,7 +5,6 @@ import {
     entries,
     flag,
     isObject,
-    isRunning,
     list,
     member,
     number,
@@ -18,15 +17,25 @@ function notOk(what, hint) {
     return { ok: false, text: what, hint };
 }
 
+function isRunning(operation) {
+    return isObject(operation) && number(operation, "ended_us") === 0;
+}
+
+// Returns true if the selected driver is not loaded, and another was selected before.
+function canGoBack(component) {
+    const observed = member(component, "observed");
+    const selected = member(observed, "selected");
+    return isObject(member(selected, "previous")) && text(observed, "loaded_version") !== text(selected, "version");
+}
+
 // Returns how to make the pending changes of a component. If the last operation tried it in vain, its cause
-// comes first, and the way back to the driver before.
+// comes first. If the selected driver does not load, the way back to the one before comes last.
 function hintToApply(component, operation) {
-    const failed = ["failed", "rolled-back", "incomplete"];
+    const failed = ["refused", "failed", "rolled-back", "incomplete"];
     if (!isObject(operation) || text(operation, "kind") !== "apply" || !failed.includes(text(operation, "state")))
         return "Apply it: gpuhostctl apply.";
     const show = `gpuhostctl operation show ${number(operation, "id")}`;
-    const previous = member(member(member(component, "observed"), "selected"), "previous");
-    const back = isObject(previous) ? " Or go back: gpuhostctl driver rollback." : "";
+    const back = canGoBack(component) ? " Or go back: gpuhostctl driver rollback." : "";
     return `See why it failed: ${show}. Then apply it: gpuhostctl apply.${back}`;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page for Cockpit, in a real cockpit-ws and Chromium, with the real daemon: what it shows, and what its
 dialogs do. GPUHOST_SCREENSHOTS=1 writes the pictures of docs/how-to/cockpit.md."""
+import itertools
 import json
 import os
 import pwd
@@ -340,6 +341,25 @@ def check_serving(t, host, browser, service, good):
     t.ok(len(found) == 1 and f"GPUs: {found[0]}\n" in shown, "the page says that health is unknown, as gpuhostctl status", found, shown)
 
 
+def check_ended_verdicts(t, host, browser, service, good):
+    """The hint of a pending change names the operation that failed, and the way back if the driver is not loaded."""
+    driver = good["components"]["driver"]
+    pending = driver["plan"] | {"title": "load the driver", "steps": [STEP]}
+    selected = {"version": NEW, "previous": {"version": OLD}}
+    differences, hints = [], set()
+    for kind, state, observed in itertools.product(("apply", "driver.swap"), ("refused", "failed", "rolled-back", "incomplete", "committed"),
+                                                   ({}, {"selected": selected, "loaded_version": ""}, {"selected": selected, "loaded_version": NEW})):
+        operation = {"id": 1, "kind": kind, "title": "a change", "state": state, "ended_us": 5, "steps": [STEP]}
+        document = good | {"components": good["components"] | {"driver": driver | {"plan": pending, "observed": driver["observed"] | observed}}}
+        service.say(("operation", json.dumps(operation)), ("answer", "Manager.Describe", json.dumps(document)))
+        wanted = json.loads(host.ctl("status", "--json").stdout)["verdict"]
+        hints.add(wanted["hint"])
+        got = browser.call("verdict.js", "verdictOf", document, operation)
+        if got != wanted:
+            differences.append(f"{operation}: {got}\n{wanted}")
+    t.equal((differences, len(hints)), ([], 3), "the page has the hints of gpuhostctl status after an operation")
+
+
 def check_operation_verdicts(t, host, browser, service, good):
     """What the page chooses as the running operation is what gpuhostctl status chooses."""
     running = {"id": 1, "title": "a change", "state": "running", "steps": [STEP]}
@@ -419,6 +439,7 @@ def check_documents(t, host, browser, good):
         wait_for(lambda: host.ctl("status", "--json").stdout)  # the service owns the name
         check_verdicts(t, host, browser, service, good)
         check_serving(t, host, browser, service, good)
+        check_ended_verdicts(t, host, browser, service, good)
         check_operation_verdicts(t, host, browser, service, good)
         bundle = {"name": HOSTILE, "generation": 1, "images": 2, "bytes": 5e9, "signer": {"subject": HOSTILE}, "packages": [{"distribution": HOSTILE}]}
         runtime = {"name": HOSTILE, "state": "problem", "text": HOSTILE}

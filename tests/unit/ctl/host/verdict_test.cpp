@@ -97,10 +97,15 @@ TEST(Verdict, FailedApplyHasItsCauseFirst) {
     EXPECT_EQ(said(pending, last), "NOT OK: pending: load driver 550.163.01\n"
                                    "Hint: See why it failed: gpuhostctl operation show 25. Then apply it: "
                                    "gpuhostctl apply.\n");
-    pending["components"]["driver"]["observed"]["selected"] = {{"previous", {{"version", "535.261.03"}}}};
+    Json& driver = pending["components"]["driver"]["observed"];
+    driver["selected"] = {{"version", "550.163.01"}, {"previous", {{"version", "535.261.03"}}}};
+    EXPECT_EQ(said(pending, last).find("rollback"), std::string::npos) << "the selected driver runs";
+    driver["loaded_version"] = "";
     EXPECT_NE(said(pending, last).find("gpuhostctl apply. Or go back: gpuhostctl driver rollback.\n"),
               std::string::npos)
         << said(pending, last);
+    last["state"] = "refused";
+    EXPECT_NE(said(pending, last).find("See why it failed"), std::string::npos);
     last["state"] = "committed";
     EXPECT_NE(said(pending, last).find("Hint: Apply it: gpuhostctl apply.\n"), std::string::npos);
     last["state"] = "rolled-back";
