@@ -29,7 +29,7 @@ class PodAccess {
     void check(bool overrides, Checked done);
 
     /// Returns the API server, which this object owns until the next call. While gpuhostd has not replied it
-    /// fails with Busy, and calls `retry` after the reply.
+    /// fails with Busy, and calls `retry` after the reply, unless check() or an earlier open() waits for it.
     [[nodiscard]] base::Result<cluster::Api*> open(std::function<void()> retry);
 
     /// Descriptor of the connection with the kubelet's credentials, or -1; if readable, call work().
