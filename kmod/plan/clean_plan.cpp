@@ -68,7 +68,7 @@ bool is_gone(const std::string& kernel, const Observed& observed) {
 }
 
 /// Returns whether an undo of a swap would load modules of this set again.
-bool is_loaded_from(const ModuleSet& set, const Observed& observed) {
+bool undo_would_load(const ModuleSet& set, const Observed& observed) {
     const ModuleGoal loaded = goal_as_loaded(observed);
     return std::any_of(loaded.modules.begin(), loaded.modules.end(), [&](const GoalModule& module) {
         return base::starts_with(module.path, set.path + "/");
@@ -81,7 +81,7 @@ std::string why_kept(const DriverVersion& version, const ModuleSet& set, const D
                      const Observed& observed) {
     if (is_pinned(version.version, settings) && !is_superseded(version, set))
         return "the version is pinned";
-    if (is_loaded_from(set, observed))
+    if (undo_would_load(set, observed))
         return "they are loaded";
     return kept_by_kernel(observed, "them", [&](const Generation& generation) {
         return generation.version == version.version && generation.modules == set.digest;

@@ -3,6 +3,7 @@
 #include "kmod/module/graph.hpp"
 #include "kmod/module/headers.hpp"
 #include "kmod/plan/driver_plan.hpp"
+#include "kmod/store/loaded_set.hpp"
 
 #include <algorithm>
 
@@ -40,28 +41,10 @@ std::vector<std::string> used_by(const std::string& name, const std::vector<Load
     return used;
 }
 
-/// Returns the path of a loaded module's file in the set; empty if the set does not have it.
-std::string path_in_set(const ModuleSet& set, const LoadedModule& loaded) {
-    for (const ModuleFile& module : set.modules)
-        if (module.name == loaded.name && module.srcversion == loaded.srcversion)
-            return set.path + "/" + module.file;
-    return {};
-}
-
-/// Returns the path of a loaded module's file in the store; empty if the store does not have it. If several
-/// sets have a module with its srcversion, it is probably from the selected one.
+/// Returns the path of a loaded module's file in the store; empty if the store does not have it.
 std::string path_in_store(const Observed& observed, const LoadedModule& loaded) {
-    if (const Selection* const selection = observed.selection(); selection != nullptr)
-        if (const ModuleSet* const set =
-                observed.store.find_modules(selection->generation.version, selection->generation.modules))
-            if (std::string path = path_in_set(*set, loaded); !path.empty())
-                return path;
-    for (const DriverVersion& version : observed.store.versions)
-        for (const ModuleSet& set : version.modules)
-            if (set.kernel == observed.kernel)
-                if (std::string path = path_in_set(set, loaded); !path.empty())
-                    return path;
-    return {};
+    const ModuleSet* const set = loaded_set(observed.store, observed.kernel, loaded);
+    return set == nullptr ? std::string() : set->path + "/" + file_of(*set, loaded)->file;
 }
 
 /// Returns the names of the modules in Modules=; if that is empty, only nvidia.

@@ -9,6 +9,8 @@ kmod_libkmod_gpu_a_SOURCES += \
     %D%/json.cpp \
     %D%/layout.cpp \
     %D%/layout.hpp \
+    %D%/loaded_set.cpp \
+    %D%/loaded_set.hpp \
     %D%/manifest.cpp \
     %D%/manifest.hpp \
     %D%/module_set.cpp \

@@ -6,7 +6,7 @@
 #include "daemon/content/crypto/sha256.hpp"
 #include "daemon/content/set/removal.hpp"
 #include "kmod/holder/mappers.hpp"
-#include "kmod/module/kernel_state.hpp"
+#include "kmod/store/loaded_set.hpp"
 #include "kmod/store/manifest.hpp"
 #include "kmod/store/store.hpp"
 
@@ -71,15 +71,12 @@ void check_loaded(const Root& root, const std::string& version, std::vector<Prob
                             "Swap to another version first: gpuhostctl driver swap VERSION."});
 }
 
-/// Returns whether the running kernel has loaded the module nvidia of this set, and not of the newest one.
-bool is_loaded_from(const Root& root, const ModuleSet& set, const ModuleSet& newest) {
-    const auto loaded = loaded_module(root, "nvidia");
-    const auto has = [&](const ModuleSet& one) {
-        return std::any_of(one.modules.begin(), one.modules.end(), [&](const ModuleFile& file) {
-            return file.name == "nvidia" && file.srcversion == loaded->srcversion;
-        });
-    };
-    return loaded && has(set) && !has(newest);
+/// Returns whether a loaded module of the driver is probably from this set. The plan keeps the same sets.
+bool is_loaded(const Root& root, const Store& store, const std::string& running, const ModuleSet& set) {
+    const std::vector<LoadedModule> modules = loaded_driver(root);
+    return std::any_of(modules.begin(), modules.end(), [&](const LoadedModule& module) {
+        return loaded_set(store, running, module) == &set;
+    });
 }
 
 /// Adds a problem if an installed kernel needs the module set. The plan removes only superseded sets and
@@ -103,7 +100,7 @@ Result<void> check_set(const Root& root, const Json& args, std::vector<Problem>&
     const ModuleSet* const newest = store.modules_for(version, kernel, base::string_or(args, "flavour", {}));
     if (set == nullptr || newest == nullptr || newest == set)
         problems.push_back({Errc::InUse, "kernel " + kernel + " is installed", again});
-    else if (running == kernel && is_loaded_from(root, *set, *newest))
+    else if (running == kernel && is_loaded(root, store, running, *set))
         problems.push_back({Errc::InUse, describe_what(args) + " are loaded", again});
     return {};
 }

@@ -261,6 +261,17 @@ class RemoveSupersededTest : public RemoveSetTest {
         inputs.pop_back();
         ASSERT_TRUE(import(inputs));
     }
+    void load(const std::string& module) {
+        directory_.write("sys/module/" + module + "/initstate", "live\n");
+        directory_.write("sys/module/" + module + "/srcversion", "0123456789ABCDEF0123456\n");
+    }
+    /// Imports a set whose module nvidia is of another source, and returns its digest.
+    std::string import_other() {
+        std::string other = tests::nvidia_module("nvidia", test_version, test_kernel, "drm");
+        other.replace(other.find("0123456789ABCDEF"), 1, "F");
+        EXPECT_TRUE(import({{"nvidia.ko", other}}));
+        return store().modules_for(test_version, test_kernel)->digest;
+    }
 };
 
 TEST_F(RemoveSupersededTest, SupersededSetIsRemoved) {
@@ -285,13 +296,23 @@ TEST_F(RemoveSupersededTest, SelectedSetIsRefused) {
 }
 
 TEST_F(RemoveSupersededTest, LoadedSetIsRefused) {
-    for (const auto& [name, content] :
-         {std::pair("initstate", "live\n"), std::pair("srcversion", "0123456789ABCDEF0123456\n")})
-        directory_.write("sys/module/nvidia/" + std::string(name), content);
+    load("nvidia");
     EXPECT_TRUE(preflight().empty()) << "an undo loads the newest, which is of the same source";
-    std::string other = tests::nvidia_module("nvidia", test_version, test_kernel, "drm");
-    other.replace(other.find("0123456789ABCDEF"), 1, "F");
-    ASSERT_TRUE(import({{"nvidia.ko", other}}));
+    load("nvidia_uvm");
+    expect_refused("are loaded");
+}
+
+/// Three sets: a newer one has the loaded source too, the newest has another one.
+TEST_F(RemoveSupersededTest, SetIsRemovedWhileAnotherIsLoaded) {
+    load("nvidia");
+    const std::string rebuilt = store().modules_for(test_version, test_kernel)->digest;
+    const std::string newest = import_other();
+    directory_.write("lib/modules/" + test_kernel + "/modules.builtin", "");
+    for (const std::string& selected : {rebuilt, newest, std::string("gone")}) {
+        ASSERT_TRUE(write_selection(root_, test_kernel, {{test_version, "", selected}, std::nullopt}));
+        EXPECT_TRUE(preflight().empty()) << selected;
+    }
+    args_["digest"] = rebuilt;
     expect_refused("are loaded");
 }
 
