@@ -153,8 +153,8 @@ std::optional<Condition> unready_runtime(const Json& observed) {
     return std::nullopt;
 }
 
-/// Returns true if Podman is the only runtime that was found. Kubelets can't use it. An empty list proves
-/// nothing: gpuhostd may not know the kubelet's runtime.
+/// Returns true if Podman is the only runtime that was found. Kubelets can't use it. As with an empty list,
+/// there may be a runtime that gpuhostd doesn't know, but more often the node's runtime is missing.
 bool is_only_podman(const Json& runtimes) {
     return runtimes.is_array() && !runtimes.empty() &&
            std::all_of(runtimes.begin(), runtimes.end(),
@@ -179,8 +179,10 @@ Condition runtime_condition(const Json& components, std::size_t gpus) {
         if (const std::string next = pending(member(components, name)); gpus > 0 && !next.empty())
             return condition(runtime_ready, "False", "Pending", next);
     if (gpus > 0 && is_only_podman(runtimes))
-        return condition(runtime_ready, "False", "NoRuntime",
-                         "no container runtime that a kubelet can use was found, only podman");
+        return condition(
+            runtime_ready, "False", "NoRuntime",
+            "the only container runtime found is Podman, which a kubelet can't use. If this kubelet uses "
+            "one that gpuhostd doesn't know, set ReadyWhen=driver in gpuhostd.conf");
     return condition(runtime_ready, "True", "AsConfigured",
                      gpus == 0 ? "no GPUs to provide to containers"
                                : "containers get the GPUs that they request");

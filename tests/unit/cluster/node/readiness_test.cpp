@@ -174,6 +174,7 @@ TEST(Readiness, PodmanAloneRunsNoPods) {
     runtimes = {podman};
     EXPECT_EQ(find(host, runtime_ready).status, "False");
     EXPECT_EQ(find(host, runtime_ready).reason, "NoRuntime");
+    EXPECT_NE(find(host, runtime_ready).message.find("set ReadyWhen=driver"), std::string::npos);
     runtimes = {podman,
                 {{"name", "docker"}, {"kind", "docker"}, {"state", "configured"}, {"serves_cri", false}}};
     EXPECT_EQ(find(host, runtime_ready).status, "True") << "cri-dockerd serves kubelets with Docker";
