@@ -442,14 +442,21 @@ class Upgrade {
             return fail("swap", at_.swap.text, at_.swap.is_final);
         const bool late = is_late(policy_.swap_timeout);
         if (is_swapping())
-            return stay(late ? UpgradeAct::CancelSwap : UpgradeAct::Swap, at_.swap.text,
-                        {deadline(policy_.swap_timeout)});
+            return keep_paused(stay(late ? UpgradeAct::CancelSwap : UpgradeAct::Swap, at_.swap.text,
+                                    {deadline(policy_.swap_timeout)}));
         if (auto ended = released())
             return *std::move(ended);
         if (late)
             return fail("swap", "the driver was not swapped within " +
                                     std::to_string(policy_.swap_timeout.count()) + " s");
-        return stay(UpgradeAct::Swap, "", {deadline(policy_.swap_timeout)});
+        return keep_paused(stay(UpgradeAct::Swap, "", {deadline(policy_.swap_timeout)}));
+    }
+
+    /// Pauses again what another controller has resumed, such as NVSentinel after a reset of a GPU: pods that
+    /// return during the swap hold the driver.
+    [[nodiscard]] UpgradeDecision keep_paused(UpgradeDecision next) const {
+        next.labels = paused(at_.labels);
+        return next;
     }
 
     [[nodiscard]] UpgradeDecision swapped() const {

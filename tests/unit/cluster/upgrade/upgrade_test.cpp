@@ -510,6 +510,25 @@ TEST(Upgrade, OperandsArePausedDuringTheSwap) {
     EXPECT_EQ(rig.node["metadata"]["labels"]["nvidia.com/gpu.deploy.mig-manager"], "custom");
 }
 
+TEST(Upgrade, ResumedOperandIsPausedAgain) {
+    Rig rig;
+    const std::string dcgm = "nvidia.com/gpu.deploy.dcgm";
+    const std::string plugin = "nvidia.com/gpu.deploy.device-plugin";
+    rig.node["metadata"]["labels"] = {{plugin, "true"}, {dcgm, "true"}};
+    while (rig.state() != "pod-restart-required")
+        ASSERT_TRUE(rig.step());
+    auto& labels = rig.node["metadata"]["labels"];
+    labels[plugin] = "true"; // another controller has reset a GPU, and restores what it has stopped
+    labels[dcgm] = "false";  // the same for another GPU, whose reset still runs
+    while (rig.state() == "pod-restart-required" && labels[plugin] == "true")
+        ASSERT_TRUE(rig.step());
+    EXPECT_EQ(rig.state(), "pod-restart-required");
+    EXPECT_EQ(labels[plugin], "paused-for-driver-upgrade");
+    rig.settle();
+    EXPECT_EQ(labels[plugin], "true");
+    EXPECT_EQ(labels[dcgm], "false") << "the other controller's";
+}
+
 TEST(Upgrade, RequestAnnotationStartsAnUpgradeAndIsRemoved) {
     Rig rig;
     rig.driver.running = wanted;
