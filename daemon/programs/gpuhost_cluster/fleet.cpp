@@ -83,12 +83,10 @@ class FleetProgram {
     [[nodiscard]] Result<void> give_up(const Error& trouble) const {
         const bool lasts = troubled_since_ && now() >= *troubled_since_ + patience;
         if (lasts || (troubled_since_ && trouble.code == Errc::AccessDenied))
-            return base::fail(trouble.hint.empty()
-                                  ? trouble.with_hint("Check the server with: kubectl get nodes")
-                                  : trouble);
+            return base::fail(trouble);
         if (now() >= std::max(began_, watch_.heard()) + silence)
             return base::fail(Errc::Timeout, api_.config().server + " does not answer",
-                              "Check the connection to it, and the server with: kubectl get nodes");
+                              "Check the connection to " + api_.config().server + ".");
         return {};
     }
 
