@@ -96,8 +96,9 @@ Result<void> expect_files_of_from(const StepContext& context, const base::Json& 
                                               goal_of(args, "to").version + ", so its modules stay loaded");
 }
 
-/// Returns true if the host was booted since a reload began: a file in /run blocks automatic loading until then.
-/// The modules that the host booted with may be in use, and the kernel can't tell them from those to restore.
+/// Returns true if the host was booted since a reload began: until then a file in /run blocks automatic
+/// loading. The modules that the host booted with may be in use, and the kernel can't tell them from those to
+/// restore.
 bool was_booted(const base::Root& root, const base::Json& args) {
     return base::bool_or(args, "reloads", false) && !autoload_blocked(root);
 }
