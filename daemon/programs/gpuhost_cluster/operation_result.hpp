@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation's description says about an upgrade.
+// Reads the result of an operation from its description.
 #pragma once
 
 #include "daemon/base/error.hpp"

@@ -28,8 +28,9 @@ class PodAccess {
     /// overrides budgets. Then calls `done`.
     void check(bool overrides, Checked done);
 
-    /// Returns the API server, which this object owns until the next call. While gpuhostd has not replied it
-    /// fails with Busy, and calls `retry` after the reply, unless check() or an earlier open() waits for it.
+    /// Returns the API server. This object owns it until the next call. Fails with Busy while a reply of
+    /// gpuhostd is pending, and calls `retry` after it. Does not call `retry` if check() or an earlier open()
+    /// sent the request.
     [[nodiscard]] base::Result<cluster::Api*> open(std::function<void()> retry);
 
     /// Descriptor of the connection with the kubelet's credentials, or -1; if readable, call work().
@@ -51,7 +52,7 @@ class PodAccess {
     /// Path of the kubelet's kubeconfig below kubelet_directory, or why there is none.
     base::Result<std::string> lent_ = std::string();
     std::optional<cluster::Time> lent_at_;
-    bool is_pending_ = false; ///< gpuhostd has not replied yet
+    bool is_pending_ = false; ///< a reply of gpuhostd is pending
     std::optional<base::Root> kubelet_root_;
     std::optional<cluster::Api> kubelet_;
 };
